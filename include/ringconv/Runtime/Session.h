@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * How a caller runs a compiled program: what the functions NAME_create,
+ * NAME_run, ... of an emitted library stand on, and the driver of executables
+ * and of ringconv-run. Plain C. No call exits, aborts or throws.
+ */
+#ifndef RINGCONV_RUNTIME_SESSION_H
+#define RINGCONV_RUNTIME_SESSION_H
+
+#include "ringconv/Runtime/Program.h"
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct ringconv_session ringconv_session;
+
+/* What all ranks that are threads of one process share. Made by one thread,
+ * for `size` ranks; lives until after the last session on it is destroyed. */
+typedef struct ringconv_team ringconv_team;
+ringconv_team *ringconv_team_create(int64_t size);
+void ringconv_team_destroy(ringconv_team *team);
+
+enum { RINGCONV_TRANSPORT_THREADS = 0, RINGCONV_TRANSPORT_MPI = 1 };
+
+/* rank: this caller's number among `size` threads or processes (the mesh's
+ * device_ids say which position in the mesh it plays). */
+typedef struct ringconv_world {
+  int64_t rank, size;
+  int32_t transport;
+  ringconv_team *team; /* threads: shared by all; NULL is right for size 1 */
+  int32_t mpi_comm;    /* MPI: the MPI_Fint of a communicator of `size` processes */
+} ringconv_world;
+
+typedef struct ringconv_options {
+  uint32_t abi_version; /* RINGCONV_ABI_VERSION of the header the caller was compiled with */
+  double timeout;       /* seconds that a wait may take; 0: 60 */
+} ringconv_options;
+
+/* Box of `operand` (inputs first, then outputs) that `world` (its rank and
+ * size) owns: offsets and sizes, one per dimension. 0, or an error code for an
+ * operand or a world that does not exist. Needs no session. */
+int32_t ringconv_shard(const ringconv_program *program, const ringconv_world *world, int32_t operand, int64_t *offsets,
+                       int64_t *sizes);
+
+/* On failure *session still holds a session that can only give its error and
+ * be destroyed (NULL when memory ran out). options may be NULL. Collective
+ * over the ranks: they compare program hashes before anything else. */
+int32_t ringconv_session_create(const ringconv_program *program, ringconv_session **session,
+                                const ringconv_world *world, const ringconv_options *options);
+
+/* Local shards of the inputs marked as parameters, in their order. The caller
+ * keeps the memory, which must stay valid and unchanged until the next call of
+ * this function or destroy. Required before run if there are parameters. */
+int32_t ringconv_session_set_parameters(ringconv_session *session, const void *const *parameters);
+
+/* Local shards; `in` holds the inputs that are no parameters, in their order.
+ * stream: NULL on host. Collective. */
+int32_t ringconv_session_run(ringconv_session *session, void *stream, const void *const *in, void *const *out);
+
+/* Text of the last error of this session, "" if none; lives until the next call. */
+const char *ringconv_session_error(const ringconv_session *session);
+
+/* Totals of this rank since create. */
+typedef struct ringconv_counters {
+  int64_t messages_sent, bytes_sent, messages_received, bytes_received, reductions, multiply_adds;
+} ringconv_counters;
+void ringconv_session_counters(const ringconv_session *session, ringconv_counters *counters);
+
+void ringconv_session_destroy(ringconv_session *session);
+
+/* The main function of emitted executables: parses run flags, reads inputs,
+ * runs all ranks (threads, or this process's rank under a launcher), writes
+ * outputs, checks. The exit code. `program` NULL: only parses and checks the
+ * flags (so that a tool can refuse them before it compiles). */
+int ringconv_main(int argc, char **argv, const ringconv_program *program);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
