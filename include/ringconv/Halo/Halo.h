@@ -148,7 +148,9 @@ struct Plan {
   /// Reports: owned elements and raw reach.
   Table ownBegin, ownEnd, needBegin, needEnd;
   /// Outputs (relative to the rank's first) that read nothing but the own
-  /// shard and padding (rule 7); empty intervals are [x, x).
+  /// shard and padding (rule 7); empty intervals are [x, x). Elements that a
+  /// border mode maps onto are in slabs, so reading them is no interior even
+  /// where the rank owns them. Everything, where the rank reads nothing.
   Table interiorBegin, interiorEnd;
   /// True if some rank gets something in a slab.
   bool needsExchange() const { return low > 0 || high > 0; }
@@ -162,6 +164,10 @@ struct Plan {
 /// the taps where that is smaller than the hull (rule 1), each tap a piece of
 /// its own; otherwise the reach [A, B).
 Plan plan(const Window &w, const Cuts &inputs, const Cuts &outputs, const std::vector<Interval> &taps = {});
+/// The same for outputs that are no cuts: where a window dimension is cut, every
+/// part computes (a partial sum of) all outputs (rule 13).
+Plan planRanges(const Window &w, const Cuts &inputs, const std::vector<Interval> &outputs,
+                const std::vector<Interval> &taps = {});
 
 } // namespace ringconv::halo
 
