@@ -40,7 +40,9 @@ struct Segment {
   Side side;
   Fill fill;
   /// Part that sends minus part that receives; a circular dimension counts
-  /// parts on through its periods.
+  /// parts on through its periods. Reflected, the sender is as far behind the
+  /// mirror as the receiver before it: their sum. Either way, one of the ends
+  /// and the distance tell the other.
   int64_t distance;
   /// Index of the window tap that alone reads it, from the rank's first tap;
   /// -1 if the segment is cut from the whole reach.
@@ -52,7 +54,8 @@ struct Segment {
 };
 
 /// Appends the segments that rank `r` reads.
-void collectSegments(const Window &w, const Cuts &inputs, const Rank &rank, int64_t r, std::vector<Segment> &segments);
+void collectSegments(const Window &w, const Cuts &inputs, const Rank &rank,
+                     int64_t r, std::vector<Segment> &segments);
 
 } // namespace ringconv::halo::detail
 

@@ -11,7 +11,8 @@
 using namespace ringconv::halo;
 using namespace ringconv::halo::detail;
 
-static std::vector<Rank> ranksOf(const Window &w, const Cuts &inputs, const std::vector<Interval> &outputs,
+static std::vector<Rank> ranksOf(const Window &w, const Cuts &inputs,
+                                 const std::vector<Interval> &outputs,
                                  const std::vector<Interval> &taps) {
   std::vector<Rank> ranks(inputs.parts());
   for (int64_t r = 0; r < inputs.parts(); ++r) {
@@ -37,8 +38,10 @@ static void placeNeeds(std::vector<Rank> &ranks, Plan &plan) {
     Interval need = rank.need.elements;
     if (need.empty())
       continue;
-    plan.low = std::max(plan.low, std::min(need.end, rank.own.begin) - need.begin);
-    plan.high = std::max(plan.high, need.end - std::max(need.begin, rank.own.end));
+    plan.low =
+        std::max(plan.low, std::min(need.end, rank.own.begin) - need.begin);
+    plan.high =
+        std::max(plan.high, need.end - std::max(need.begin, rank.own.end));
   }
   for (Rank &rank : ranks) {
     Interval need = rank.need.elements;
@@ -60,7 +63,8 @@ static void placeNeeds(std::vector<Rank> &ranks, Plan &plan) {
 ///
 /// A rank whose need is empty skips everything: validEnd = 0. If it has no
 /// outputs either, its numbers are never used.
-static void tabulateReads(const Window &w, const std::vector<Rank> &ranks, Plan &plan) {
+static void tabulateReads(const Window &w, const std::vector<Rank> &ranks,
+                          Plan &plan) {
   std::vector<int64_t> offset;
   std::vector<bool> care;
   std::vector<Range> begin, end;
@@ -90,29 +94,32 @@ static void tabulateReads(const Window &w, const std::vector<Rank> &ranks, Plan 
 //===----------------------------------------------------------------------===//
 
 /// Output o reaches from position x = o s + t0 d - p to x + K' - 1, where K' is
-/// the reach of the rank's taps. It needs no neighbour if it lies behind the last
-/// element before the shard and before the first element behind it:
+/// the reach of the rank's taps. It needs no neighbour if it lies behind the
+/// last element before the shard and before the first element behind it:
 ///
 ///   x > (i0 - 1) b            <=>  o >= floor(((i0 - 1) b + p') / s) + 1
 ///   x + K' - 1 < i1 b         <=>  o <  floor((i1 b + p' - K') / s) + 1
 ///
 /// with p' = p - t0 d. With a zero border there is nothing before element 0 and
 /// behind the last, and windows that lie in padding altogether read nothing on
-/// any rank: the longest of the three stretches is taken. Other borders put what
-/// they map into slabs, on the owner too, so reaching over an end of the
+/// any rank: the longest of the three stretches is taken. Other borders put
+/// what they map into slabs, on the owner too, so reaching over an end of the
 /// dimension is no interior.
 static Interval interiorOf(const Window &w, int64_t size, const Rank &rank) {
   if (rank.need.elements.empty())
     return rank.out;
   int64_t shift = w.padLow - rank.taps.begin * w.dilation;
   int64_t reach = (rank.taps.size() - 1) * w.dilation + 1, b = w.baseDilation;
-  auto firstBehind = [&](int64_t position) { return floorDiv(position + shift, w.stride) + 1; };
+  auto firstBehind = [&](int64_t position) {
+    return floorDiv(position + shift, w.stride) + 1;
+  };
   auto within = [&](int64_t begin, int64_t end) {
     begin = std::clamp(begin, rank.out.begin, rank.out.end);
     return Interval{begin, std::clamp(end, begin, rank.out.end)};
   };
   bool zero = w.border == Border::Zero;
-  int64_t low = firstBehind((rank.own.begin - 1) * b), high = firstBehind(rank.own.end * b - reach);
+  int64_t low = firstBehind((rank.own.begin - 1) * b),
+          high = firstBehind(rank.own.end * b - reach);
   Interval best = within(zero && rank.own.begin == 0 ? rank.out.begin : low,
                          zero && rank.own.end == size ? rank.out.end : high);
   if (!zero)
@@ -124,8 +131,10 @@ static Interval interiorOf(const Window &w, int64_t size, const Rank &rank) {
   return best;
 }
 
-static void tabulateReports(const Window &w, int64_t size, const std::vector<Rank> &ranks, Plan &plan) {
-  std::vector<int64_t> ownBegin, ownEnd, needBegin, needEnd, interiorBegin, interiorEnd;
+static void tabulateReports(const Window &w, int64_t size,
+                            const std::vector<Rank> &ranks, Plan &plan) {
+  std::vector<int64_t> ownBegin, ownEnd, needBegin, needEnd, interiorBegin,
+      interiorEnd;
   for (const Rank &rank : ranks) {
     Interval interior = interiorOf(w, size, rank);
     ownBegin.push_back(rank.own.begin);
@@ -148,12 +157,13 @@ static void tabulateReports(const Window &w, int64_t size, const std::vector<Ran
 //===----------------------------------------------------------------------===//
 
 /// Values that matter only for the parts that take part; the others get what
-/// gives few runs, never below 0 or above the largest, so that nobody computes a
-/// strange size from them.
+/// gives few runs, never below 0 or above the largest, so that nobody computes
+/// a strange size from them.
 namespace {
 class Sparse {
 public:
-  explicit Sparse(size_t parts) : allowed(parts, Range{0, 0}), set(parts, false) {}
+  explicit Sparse(size_t parts)
+      : allowed(parts, Range{0, 0}), set(parts, false) {}
   void put(int64_t c, int64_t value) {
     allowed[c] = {value, value};
     set[c] = true;
@@ -176,22 +186,36 @@ private:
 /// The segments of one piece: at most one for each receiver and, as they have
 /// one distance, at most one for each sender. The sender's tables are thus the
 /// receiver's, indexed by the other end.
-static Piece pieceOf(const std::vector<const Segment *> &segments, const std::vector<Rank> &ranks, int64_t low) {
+static Piece pieceOf(const std::vector<const Segment *> &segments,
+                     const std::vector<Rank> &ranks, int64_t low) {
   size_t parts = ranks.size();
   std::vector<int64_t> recvPeer(parts, -1), sendPeer(parts, -1);
-  Sparse recvAt(parts), recvExtended(parts), recvSize(parts), sendAt(parts), sendSize(parts);
-  Piece piece{segments.front()->side, segments.front()->fill, {}, {}, {}, {}, {}, {}, {}};
+  Sparse recvAt(parts), recvExtended(parts), recvSize(parts), sendAt(parts),
+      sendSize(parts);
+  Piece piece{segments.front()->side,
+              segments.front()->fill,
+              {},
+              {},
+              {},
+              {},
+              {},
+              {},
+              {}};
   for (const Segment *segment : segments) {
     const Rank &rank = ranks[segment->receiver];
     int64_t extended = rank.extended + segment->raw - rank.need.elements.begin;
-    int64_t slab = piece.side == Side::Low ? 0 : piece.side == Side::Own ? low : low + rank.own.size();
+    int64_t slab = piece.side == Side::Low   ? 0
+                   : piece.side == Side::Own ? low
+                                             : low + rank.own.size();
     recvPeer[segment->receiver] = segment->sender;
     recvAt.put(segment->receiver, extended - slab);
     recvExtended.put(segment->receiver, extended);
     recvSize.put(segment->receiver, segment->size);
     sendPeer[segment->sender] = segment->receiver;
-    sendAt.put(segment->sender, segment->source - ranks[segment->sender].own.begin);
-    sendSize.put(segment->sender, piece.fill == Fill::Repeat ? 1 : segment->size);
+    sendAt.put(segment->sender,
+               segment->source - ranks[segment->sender].own.begin);
+    sendSize.put(segment->sender,
+                 piece.fill == Fill::Repeat ? 1 : segment->size);
   }
   piece.recvPeer = Table::of(recvPeer);
   piece.recvAt = recvAt.table();
@@ -206,12 +230,17 @@ static Piece pieceOf(const std::vector<const Segment *> &segments, const std::ve
 /// Groups segments of the same kind: own first, then by side, distance, fill
 /// (the region of the border) and tap. The order is the same on every rank, so
 /// it may order messages.
-static std::vector<Piece> piecesOf(const std::vector<Segment> &segments, const std::vector<Rank> &ranks, int64_t low) {
+static std::vector<Piece> piecesOf(const std::vector<Segment> &segments,
+                                   const std::vector<Rank> &ranks,
+                                   int64_t low) {
   using Key = std::tuple<int, int64_t, Fill, int64_t>;
   std::map<Key, std::vector<const Segment *>> kinds;
   for (const Segment &segment : segments) {
-    int side = segment.side == Side::Own ? 0 : segment.side == Side::Low ? 1 : 2;
-    kinds[{side, segment.distance, segment.fill, segment.tap}].push_back(&segment);
+    int side = segment.side == Side::Own   ? 0
+               : segment.side == Side::Low ? 1
+                                           : 2;
+    kinds[{side, segment.distance, segment.fill, segment.tap}].push_back(
+        &segment);
   }
   std::vector<Piece> pieces;
   for (const auto &[key, members] : kinds)
@@ -219,7 +248,8 @@ static std::vector<Piece> piecesOf(const std::vector<Segment> &segments, const s
   return pieces;
 }
 
-Plan ringconv::halo::planRanges(const Window &w, const Cuts &inputs, const std::vector<Interval> &outputs,
+Plan ringconv::halo::planRanges(const Window &w, const Cuts &inputs,
+                                const std::vector<Interval> &outputs,
                                 const std::vector<Interval> &taps) {
   Plan plan;
   std::vector<Rank> ranks = ranksOf(w, inputs, outputs, taps);
@@ -233,7 +263,9 @@ Plan ringconv::halo::planRanges(const Window &w, const Cuts &inputs, const std::
   return plan;
 }
 
-Plan ringconv::halo::plan(const Window &w, const Cuts &inputs, const Cuts &outputs, const std::vector<Interval> &taps) {
+Plan ringconv::halo::plan(const Window &w, const Cuts &inputs,
+                          const Cuts &outputs,
+                          const std::vector<Interval> &taps) {
   std::vector<Interval> ranges;
   ranges.reserve(outputs.parts());
   for (int64_t r = 0; r < outputs.parts(); ++r)

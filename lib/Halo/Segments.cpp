@@ -22,8 +22,10 @@ namespace {
 /// above every shard: left of the domain is the low slab, right the high one.
 class Collector {
 public:
-  Collector(const Window &w, const Cuts &inputs, const Rank &rank, int64_t r, std::vector<Segment> &segments)
-      : w(w), inputs(inputs), rank(rank), r(r), domain(borderDomain(w, inputs.size())), segments(segments) {}
+  Collector(const Window &w, const Cuts &inputs, const Rank &rank, int64_t r,
+            std::vector<Segment> &segments)
+      : w(w), inputs(inputs), rank(rank), r(r),
+        domain(borderDomain(w, inputs.size())), segments(segments) {}
 
   void collect(Interval raw, int64_t tapIndex);
 
@@ -33,9 +35,11 @@ private:
   void reverse(Interval raw, int64_t pivot);
   void repeat(Interval raw, int64_t element);
 
-  template <typename Visit> void forEachOwner(Interval elements, Visit visit) const;
+  template <typename Visit>
+  void forEachOwner(Interval elements, Visit visit) const;
   int64_t ownerOf(int64_t element) const;
-  void add(Side side, Fill fill, int64_t period, int64_t sender, Interval raw, int64_t source);
+  void add(Side side, Fill fill, int64_t period, int64_t sender, Interval raw,
+           int64_t source);
 
   const Window &w;
   const Cuts &inputs;
@@ -48,11 +52,13 @@ private:
 } // namespace
 
 int64_t Collector::ownerOf(int64_t element) const {
-  return std::upper_bound(inputs.bounds.begin(), inputs.bounds.end(), element) - inputs.bounds.begin() - 1;
+  return std::upper_bound(inputs.bounds.begin(), inputs.bounds.end(), element) -
+         inputs.bounds.begin() - 1;
 }
 
 /// Visits the owners of some elements in ascending order, empty parts never.
-template <typename Visit> void Collector::forEachOwner(Interval elements, Visit visit) const {
+template <typename Visit>
+void Collector::forEachOwner(Interval elements, Visit visit) const {
   while (!elements.empty()) {
     int64_t owner = ownerOf(elements.begin);
     int64_t end = std::min(elements.end, inputs.bounds[owner + 1]);
@@ -61,21 +67,25 @@ template <typename Visit> void Collector::forEachOwner(Interval elements, Visit 
   }
 }
 
-void Collector::add(Side side, Fill fill, int64_t period, int64_t sender, Interval raw, int64_t source) {
-  int64_t distance = sender + period * inputs.parts() - r;
-  segments.push_back({side, fill, distance, tap, r, sender, raw.begin, raw.size(), source});
+void Collector::add(Side side, Fill fill, int64_t period, int64_t sender,
+                    Interval raw, int64_t source) {
+  int64_t distance =
+      fill == Fill::Reverse ? sender + r : sender + period * inputs.parts() - r;
+  segments.push_back(
+      {side, fill, distance, tap, r, sender, raw.begin, raw.size(), source});
 }
 
 /// Raw elements of the period-th copy of the domain, 0 being the domain itself.
 void Collector::copy(Interval raw, int64_t period) {
   int64_t shift = period * domain.size();
-  forEachOwner({raw.begin - shift, raw.end - shift}, [&](int64_t owner, Interval source) {
-    Interval at{source.begin + shift, source.end + shift};
-    Side side = at.begin < rank.own.begin ? Side::Low : Side::High;
-    if (owner == r && period == 0)
-      side = Side::Own;
-    add(side, Fill::Copy, period, owner, at, source.begin);
-  });
+  forEachOwner({raw.begin - shift, raw.end - shift},
+               [&](int64_t owner, Interval source) {
+                 Interval at{source.begin + shift, source.end + shift};
+                 Side side = at.begin < rank.own.begin ? Side::Low : Side::High;
+                 if (owner == r && period == 0)
+                   side = Side::Own;
+                 add(side, Fill::Copy, period, owner, at, source.begin);
+               });
 }
 
 /// f(x) = d0 + (x - d0) mod (d1 - d0); the reach may pass several periods.
@@ -88,20 +98,24 @@ void Collector::circular(Interval raw) {
   }
 }
 
-/// f(x) = pivot - x, so raw [u, v) reads elements [pivot - v + 1, pivot - u + 1)
-/// downwards.
+/// f(x) = pivot - x, so raw [u, v) reads elements [pivot - v + 1, pivot - u +
+/// 1) downwards.
 void Collector::reverse(Interval raw, int64_t pivot) {
   if (raw.empty())
     return;
   Side side = raw.begin < domain.begin ? Side::Low : Side::High;
-  forEachOwner({pivot - raw.end + 1, pivot - raw.begin + 1}, [&](int64_t owner, Interval source) {
-    add(side, Fill::Reverse, 0, owner, {pivot - source.end + 1, pivot - source.begin + 1}, source.begin);
-  });
+  forEachOwner({pivot - raw.end + 1, pivot - raw.begin + 1},
+               [&](int64_t owner, Interval source) {
+                 add(side, Fill::Reverse, 0, owner,
+                     {pivot - source.end + 1, pivot - source.begin + 1},
+                     source.begin);
+               });
 }
 
 void Collector::repeat(Interval raw, int64_t element) {
   if (!raw.empty())
-    add(raw.begin < domain.begin ? Side::Low : Side::High, Fill::Repeat, 0, ownerOf(element), raw, element);
+    add(raw.begin < domain.begin ? Side::Low : Side::High, Fill::Repeat, 0,
+        ownerOf(element), raw, element);
 }
 
 void Collector::collect(Interval raw, int64_t tapIndex) {
@@ -132,7 +146,8 @@ void Collector::collect(Interval raw, int64_t tapIndex) {
 ///   [a + t d, a + t d + (outs - 1) s + 1),
 ///
 /// where that is less: where these leave gaps, d > (outs - 1) s + 1 (rule 1).
-void detail::collectSegments(const Window &w, const Cuts &inputs, const Rank &rank, int64_t r,
+void detail::collectSegments(const Window &w, const Cuts &inputs,
+                             const Rank &rank, int64_t r,
                              std::vector<Segment> &segments) {
   if (rank.need.elements.empty())
     return;

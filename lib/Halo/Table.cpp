@@ -42,7 +42,8 @@ static Stretch constantFrom(const std::vector<Range> &allowed, size_t begin) {
 
 /// The longest line from `begin` through the first two parts c0 < c1 whose
 /// values are fixed. It has an integer slope or no length.
-static Stretch lineFrom(const std::vector<Range> &allowed, size_t begin, size_t c0, size_t c1) {
+static Stretch lineFrom(const std::vector<Range> &allowed, size_t begin,
+                        size_t c0, size_t c1) {
   Wide rise = Wide(allowed[c1].min) - allowed[c0].min;
   Wide run = Wide(c1 - c0);
   if (rise % run != 0)
@@ -92,28 +93,33 @@ Table Table::of(const std::vector<int64_t> &values) {
   for (size_t begin = 0, end; begin < values.size(); begin = end) {
     end = begin + 1;
     Run run{static_cast<int64_t>(begin), values[begin], 0};
-    if (end < values.size() && !__builtin_sub_overflow(values[end], values[begin], &run.slope)) {
-      Wide expected = Wide(values[begin]) + run.slope;
-      while (end < values.size() && values[end] == expected) {
-        expected += run.slope;
-        ++end;
-      }
+    int64_t slope;
+    if (end < values.size() &&
+        !__builtin_sub_overflow(values[end], values[begin], &slope)) {
+      run.slope = slope;
+      Wide expected = Wide(values[begin]) + slope;
+      for (; end < values.size() && values[end] == expected; ++end)
+        expected += slope;
     }
     table.runs.push_back(run);
   }
   return table;
 }
 
-Table Table::of(const std::vector<int64_t> &values, const std::vector<bool> &care) {
+Table Table::of(const std::vector<int64_t> &values,
+                const std::vector<bool> &care) {
   std::vector<Range> allowed;
   allowed.reserve(values.size());
   for (size_t c = 0; c < values.size(); ++c)
-    allowed.push_back(c >= care.size() || care[c] ? Range{values[c], values[c]} : Range{kMin, kMax});
+    allowed.push_back(c >= care.size() || care[c] ? Range{values[c], values[c]}
+                                                  : Range{kMin, kMax});
   return detail::fit(allowed);
 }
 
 int64_t Table::at(int64_t c) const {
-  auto after = std::upper_bound(runs.begin(), runs.end(), c, [](int64_t part, const Run &run) { return part < run.begin; });
+  auto after = std::upper_bound(
+      runs.begin(), runs.end(), c,
+      [](int64_t part, const Run &run) { return part < run.begin; });
   if (after == runs.begin())
     return 0;
   const Run &run = *(after - 1);

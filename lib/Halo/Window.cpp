@@ -15,11 +15,17 @@ Interval ringconv::halo::intersect(Interval a, Interval b) {
   return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
 }
 
-int64_t ringconv::halo::floorDiv(int64_t a, int64_t b) { return a / b - (a % b < 0); }
-int64_t ringconv::halo::ceilDiv(int64_t a, int64_t b) { return a / b + (a % b > 0); }
+int64_t ringconv::halo::floorDiv(int64_t a, int64_t b) {
+  return a / b - (a % b < 0);
+}
+int64_t ringconv::halo::ceilDiv(int64_t a, int64_t b) {
+  return a / b + (a % b > 0);
+}
 
 /// As std::clamp, but `high` wins if the bounds cross.
-static int64_t clampTo(int64_t value, int64_t low, int64_t high) { return std::min(std::max(value, low), high); }
+static int64_t clampTo(int64_t value, int64_t low, int64_t high) {
+  return std::min(std::max(value, low), high);
+}
 
 //===----------------------------------------------------------------------===//
 // Cuts
@@ -41,20 +47,25 @@ Cuts Cuts::balanced(int64_t size, int64_t parts) {
   return cuts;
 }
 
-std::optional<std::string> ringconv::halo::checkCuts(const std::vector<int64_t> &bounds, int64_t size, int64_t parts) {
+std::optional<std::string>
+ringconv::halo::checkCuts(const std::vector<int64_t> &bounds, int64_t size,
+                          int64_t parts) {
   if (parts < 1)
-    return "a dimension is cut into at least 1 part, not " + std::to_string(parts);
+    return "a dimension is cut into at least 1 part, not " +
+           std::to_string(parts);
   if (static_cast<int64_t>(bounds.size()) - 1 != parts)
-    return std::to_string(parts) + " parts need " + std::to_string(parts + 1) + " cuts, but there are " +
-           std::to_string(bounds.size());
+    return std::to_string(parts) + " parts need " + std::to_string(parts + 1) +
+           " cuts, but there are " + std::to_string(bounds.size());
   if (bounds.front() != 0)
     return "the first cut must be 0, not " + std::to_string(bounds.front());
   for (int64_t r = 0; r < parts; ++r)
     if (bounds[r] > bounds[r + 1])
-      return "part " + std::to_string(r) + " begins at " + std::to_string(bounds[r]) + " but ends at " +
+      return "part " + std::to_string(r) + " begins at " +
+             std::to_string(bounds[r]) + " but ends at " +
              std::to_string(bounds[r + 1]);
   if (bounds.back() != size)
-    return "the last cut must be the size " + std::to_string(size) + ", not " + std::to_string(bounds.back());
+    return "the last cut must be the size " + std::to_string(size) + ", not " +
+           std::to_string(bounds.back());
   return std::nullopt;
 }
 
@@ -63,7 +74,8 @@ std::optional<std::string> ringconv::halo::checkCuts(const std::vector<int64_t> 
 //===----------------------------------------------------------------------===//
 
 Interval detail::borderDomain(const Window &w, int64_t size) {
-  return {std::max<int64_t>(0, -w.padLow), size - std::max<int64_t>(0, -w.padHigh)};
+  return {std::max<int64_t>(0, -w.padLow),
+          size - std::max<int64_t>(0, -w.padHigh)};
 }
 
 /// (count - 1) * step + 1, or nothing if that is no size we can count with.
@@ -76,8 +88,11 @@ static std::optional<int64_t> spread(int64_t count, int64_t step) {
   return result + 1;
 }
 
-static std::optional<std::string> checkMagnitudes(const Window &w, int64_t size) {
-  auto tooLarge = [](int64_t value) { return value > kLimit || value < -kLimit; };
+static std::optional<std::string> checkMagnitudes(const Window &w,
+                                                  int64_t size) {
+  auto tooLarge = [](int64_t value) {
+    return value > kLimit || value < -kLimit;
+  };
   std::string limit = " must stay below 2^60";
   for (int64_t step : {w.stride, w.dilation, w.baseDilation})
     if (tooLarge(step))
@@ -86,12 +101,28 @@ static std::optional<std::string> checkMagnitudes(const Window &w, int64_t size)
     if (tooLarge(pad))
       return "padding" + limit + ", not " + std::to_string(pad);
   if (!spread(w.size, w.dilation))
-    return "the reach of a window" + limit + ", not " + std::to_string(w.size) + " taps dilated by " +
-           std::to_string(w.dilation);
+    return "the reach of a window" + limit + ", not " + std::to_string(w.size) +
+           " taps dilated by " + std::to_string(w.dilation);
   if (!spread(size, w.baseDilation))
-    return "the dilated size" + limit + ", not " + std::to_string(size) + " elements dilated by " +
-           std::to_string(w.baseDilation);
+    return "the dilated size" + limit + ", not " + std::to_string(size) +
+           " elements dilated by " + std::to_string(w.baseDilation);
   return std::nullopt;
+}
+
+static std::optional<std::string> checkNumbers(const Window &w, int64_t size) {
+  if (size < 0)
+    return "a dimension has no negative size " + std::to_string(size);
+  if (w.size < 0)
+    return "a window has no negative size " + std::to_string(w.size);
+  if (w.stride < 1)
+    return "the stride must be positive, not " + std::to_string(w.stride);
+  if (w.dilation < 1)
+    return "the window dilation must be positive, not " +
+           std::to_string(w.dilation);
+  if (w.baseDilation < 1)
+    return "the base dilation must be positive, not " +
+           std::to_string(w.baseDilation);
+  return checkMagnitudes(w, size);
 }
 
 /// Rule 5: what a border maps onto must exist, and a reflection does not go
@@ -100,47 +131,44 @@ static std::optional<std::string> checkBorder(const Window &w, int64_t size) {
   if (w.border == Border::Zero)
     return std::nullopt;
   if (w.baseDilation != 1)
-    return "a border other than zero needs a base dilation of 1, not " + std::to_string(w.baseDilation);
+    return "a border other than zero needs a base dilation of 1, not " +
+           std::to_string(w.baseDilation);
   int64_t left = detail::borderDomain(w, size).size();
   int64_t pad = std::max(w.padLow, w.padHigh);
   if (pad > 0 && left == 0)
-    return "a border other than zero needs elements, but cropping leaves 0 of " + std::to_string(size);
+    return "a border other than zero needs elements, but cropping leaves 0 "
+           "of " +
+           std::to_string(size);
   if (w.border == Border::Reflect && pad > 0 && pad >= left)
-    return "reflect padding must be below the cropped size " + std::to_string(left) + ", not " + std::to_string(pad);
+    return "reflect padding must be below the cropped size " +
+           std::to_string(left) + ", not " + std::to_string(pad);
   return std::nullopt;
 }
 
-std::optional<std::string> ringconv::halo::checkWindow(const Window &w, int64_t size) {
-  if (size < 0)
-    return "a dimension has no negative size " + std::to_string(size);
-  if (w.size < 0)
-    return "a window has no negative size " + std::to_string(w.size);
-  if (w.stride < 1)
-    return "the stride must be positive, not " + std::to_string(w.stride);
-  if (w.dilation < 1)
-    return "the window dilation must be positive, not " + std::to_string(w.dilation);
-  if (w.baseDilation < 1)
-    return "the base dilation must be positive, not " + std::to_string(w.baseDilation);
-  if (auto why = checkMagnitudes(w, size))
+std::optional<std::string> ringconv::halo::checkWindow(const Window &w,
+                                                       int64_t size) {
+  if (auto why = checkNumbers(w, size))
     return why;
   return checkBorder(w, size);
 }
 
+/// Defensive: windows that checkWindow refuses for their numbers have none.
 int64_t ringconv::halo::numOutputs(const Window &w, int64_t size) {
-  auto positions = spread(size, w.baseDilation);
-  auto reach = spread(w.size, w.dilation);
-  int64_t padded;
-  if (size <= 0 || w.size < 0 || w.stride < 1 || w.dilation < 1 || w.baseDilation < 1 || !positions || !reach ||
-      __builtin_add_overflow(*positions, w.padLow, &padded) || __builtin_add_overflow(padded, w.padHigh, &padded))
+  if (size <= 0 || checkNumbers(w, size))
     return 0;
-  return padded <= 0 || padded < *reach ? 0 : (padded - *reach) / w.stride + 1;
+  int64_t padded = *spread(size, w.baseDilation) + w.padLow + w.padHigh;
+  return padded <= 0 || padded < w.reach()
+             ? 0
+             : (padded - w.reach()) / w.stride + 1;
 }
 
 //===----------------------------------------------------------------------===//
 // Anchored cuts (rules 6 and 10)
 //===----------------------------------------------------------------------===//
 
-static int64_t anchorOf(const Window &w) { return clampTo(w.padLow, 0, std::max<int64_t>(0, w.reach() - 1)); }
+static int64_t anchorOf(const Window &w) {
+  return clampTo(w.padLow, 0, std::max<int64_t>(0, w.reach() - 1));
+}
 
 /// The anchor of output o is its position o s - p + a, some place within the
 /// reach of its window. Part c computes the outputs whose anchors lie at or
@@ -150,10 +178,12 @@ static int64_t anchorOf(const Window &w) { return clampTo(w.padLow, 0, std::max<
 ///
 /// Ends are forced: outputs anchored in padding belong to the outer parts.
 Cuts ringconv::halo::anchoredOutputs(const Window &w, const Cuts &inputs) {
-  int64_t outputs = numOutputs(w, inputs.size()), shift = w.padLow - anchorOf(w);
+  int64_t outputs = numOutputs(w, inputs.size()),
+          shift = w.padLow - anchorOf(w);
   Cuts cuts = inputs;
   for (int64_t &bound : cuts.bounds)
-    bound = clampTo(ceilDiv(bound * w.baseDilation + shift, w.stride), 0, outputs);
+    bound =
+        clampTo(ceilDiv(bound * w.baseDilation + shift, w.stride), 0, outputs);
   cuts.bounds.front() = 0;
   cuts.bounds.back() = outputs;
   return cuts;
@@ -161,10 +191,11 @@ Cuts ringconv::halo::anchoredOutputs(const Window &w, const Cuts &inputs) {
 
 /// The same relation read the other way: the first element at or behind the
 /// anchor of output o_c is ceil((o_c s - p + a) / b). A rank then reaches at
-/// most ceil(a / b) elements to its left and ceil((K - 1 - a) / b) to its right,
-/// because ceil(x + y) <= ceil(x) + ceil(y) and clamping moves no two numbers
-/// apart.
-Cuts ringconv::halo::anchoredInputs(const Window &w, int64_t size, const Cuts &outputs) {
+/// most ceil(a / b) elements to its left and ceil((K - 1 - a) / b) to its
+/// right, because ceil(x + y) <= ceil(x) + ceil(y) and clamping moves no two
+/// numbers apart.
+Cuts ringconv::halo::anchoredInputs(const Window &w, int64_t size,
+                                    const Cuts &outputs) {
   int64_t shift = anchorOf(w) - w.padLow;
   Cuts cuts = outputs;
   for (int64_t &bound : cuts.bounds)
@@ -182,14 +213,16 @@ Interval detail::rawReach(const Window &w, Interval out, Interval taps) {
   int64_t a = out.begin * w.stride + taps.begin * w.dilation - w.padLow;
   if (out.empty() || taps.empty())
     return {a, a};
-  return {a, (out.end - 1) * w.stride + (taps.end - 1) * w.dilation - w.padLow + 1};
+  return {a, (out.end - 1) * w.stride + (taps.end - 1) * w.dilation - w.padLow +
+                 1};
 }
 
 /// Element i stands at position i b, so the first element at or behind position
 /// a is ceil(a / b), and the first behind e - 1 is ceil(e / b). The first tap
 /// stands a - A b behind element A: 0 or some holes before it, or further
 /// before it where A was clamped, that is in padding.
-Need ringconv::halo::needOf(const Window &w, int64_t size, Interval out, Interval taps) {
+Need ringconv::halo::needOf(const Window &w, int64_t size, Interval out,
+                            Interval taps) {
   Interval reach = detail::rawReach(w, out, taps);
   if (w.border != Border::Zero)
     return {reach, 0};

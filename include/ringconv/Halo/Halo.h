@@ -98,6 +98,10 @@ std::optional<std::string> checkWindow(const Window &w, int64_t size);
 /// M of the rules' symbols, with base dilation (rule 10).
 int64_t numOutputs(const Window &w, int64_t size);
 
+/// The first output whose window reads no element of a zero-bordered dimension,
+/// if there is one.
+std::optional<int64_t> firstEmptyWindow(const Window &w, int64_t size);
+
 /// Cuts of the outputs that follow the cuts of the inputs (rules 6 and 10):
 /// anchor clamp(padLow, 0, K - 1), ends forced. Upsampled dimensions
 /// (baseDilation > 1) keep their scaled cuts by the same formula.
@@ -124,9 +128,10 @@ enum class Side { Low, Own, High };
 enum class Fill { Copy, Reverse, Repeat };
 
 /// One kind of piece of a dimension's exchange: what rank r gets from one
-/// neighbour at a fixed distance into one side. The same kind at both ends, so
-/// that the product over dimensions pairs sends with receives. All tables are
-/// functions of the part number; -1 as a peer: this rank takes no part.
+/// neighbour at a fixed distance (reflect: at the mirrored place) into one
+/// side. The same kind at both ends, so that the product over dimensions pairs
+/// sends with receives. All tables are functions of the part number; -1 as a
+/// peer: this rank takes no part, and its sizes and places mean nothing.
 struct Piece {
   Side side;
   Fill fill;
