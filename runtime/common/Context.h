@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * The state of one rank: its groups of messages, counters, error and the
+ * transport beneath. One thread uses a context, except for what a transport
+ * says otherwise.
+ */
+#ifndef RINGCONV_COMMON_CONTEXT_H
+#define RINGCONV_COMMON_CONTEXT_H
+
+#include "common/Base.h"
+#include "common/Copy.h"
+
+#include "ringconv/Runtime/Session.h"
+
+enum { RCRT_COPY = 0, RCRT_ADD = 1 };
+
+/* One box of a message. Sizes, then strides, lie in the group's arena. */
+typedef struct rcrt_piece {
+  char *data;
+  int64_t element_size, rank, shape; /* shape: index into the arena */
+  int64_t elements;                  /* that travel: dimensions in `repeat` count once */
+  uint64_t repeat;
+  int32_t next; /* piece of the same message, or -1 */
+  int8_t combine, dtype;
+} rcrt_piece;
+
+/* All pieces between this rank and one peer, in the order they were added. */
+typedef struct rcrt_message {
+  int64_t peer, bytes;
+  int32_t first, last, num_pieces;
+  bool done;
+} rcrt_message;
+
+typedef struct rcrt_side {
+  int64_t num_pieces, piece_capacity, num_messages, message_capacity;
+  rcrt_piece *pieces;
+  rcrt_message *messages;
+} rcrt_side;
+
+typedef enum rcrt_group_state { RCRT_IDLE, RCRT_OPEN, RCRT_POSTED } rcrt_group_state;
+
+/* Kept from one use to the next, so that a steady state allocates nothing.
+ * After post the pieces do not move: peers may read them. */
+typedef struct rcrt_group {
+  int64_t exchange;
+  rcrt_group_state state;
+  bool ordered; /* messages are taken in the order of `receive`: sums */
+  rcrt_side send, receive;
+  int64_t *arena, arena_size, arena_capacity;
+  void *transport; /* what the transport keeps for the group */
+  /* Totals since create, for reports. */
+  int64_t messages_sent, bytes_sent, messages_received, bytes_received, uses, wait_ns;
+} rcrt_group;
+
+typedef struct rcrt_op_time {
+  int64_t begin, total_ns, uses;
+} rcrt_op_time;
+
+typedef enum rcrt_event_kind { RCRT_EVENT_OP, RCRT_EVENT_POST, RCRT_EVENT_WAIT } rcrt_event_kind;
+typedef struct rcrt_event {
+  int64_t begin, end, id;
+  rcrt_event_kind kind;
+} rcrt_event;
+
+typedef struct rcrt_events {
+  bool enabled;
+  int64_t count, capacity;
+  rcrt_event *events;
+} rcrt_events;
+
+/* What a transport does. Functions that return a code have set the text. */
+typedef struct rcrt_transport {
+  /* Starts all messages of a group, receives first, without blocking. */
+  int32_t (*post)(ringconv_context *context, rcrt_group *group);
+  int32_t (*wait)(ringconv_context *context, rcrt_group *group);
+  /* Whether another rank has failed, before this one waits for anybody. */
+  int32_t (*poll)(ringconv_context *context);
+  /* Tells the other ranks that this one failed. */
+  void (*fail)(ringconv_context *context);
+  /* After an error: when it returns no peer reads this rank's memory, as far
+   * as the transport can promise it. */
+  void (*abandon)(ringconv_context *context, rcrt_group *group);
+  /* Gives every rank the `bytes` of each, in the order of positions. */
+  int32_t (*gather)(ringconv_context *context, const void *mine, int64_t bytes, void *all);
+  void (*forget)(ringconv_context *context, rcrt_group *group);
+  void (*close)(ringconv_context *context);
+} rcrt_transport;
+
+struct ringconv_context {
+  const ringconv_program *program;
+  const rcrt_transport *transport;
+  void *link; /* the transport's state of this rank */
+  int64_t position, size;
+  double timeout;
+  ringconv_counters counters;
+  rcrt_group **groups; /* open addressing by exchange, never removed */
+  int64_t num_groups, group_capacity;
+  char *scratch; /* of reductions; grows, never shrinks */
+  int64_t scratch_capacity;
+  rcrt_op_time *op_times;
+  rcrt_events events;
+  int32_t code; /* of the first error of the current call, with its text */
+  char text[RCRT_TEXT];
+};
+
+/* Records "rank R: " and the text unless an error is recorded already; the
+ * code of the first error. */
+int32_t rcrt_fail(ringconv_context *context, int32_t code, const char *format, ...) RCRT_PRINTF(3, 4);
+
+/* The group of `exchange`, or NULL. */
+rcrt_group *rcrt_find_group(const ringconv_context *context, int64_t exchange);
+/* Adds a group, or opens the idle one. */
+int32_t rcrt_open_group(ringconv_context *context, int64_t exchange, rcrt_group **group);
+
+/* A piece as the calls of Calls.h describe it. */
+typedef struct rcrt_piece_args {
+  int64_t peer;
+  void *data;
+  int64_t element_size, rank;
+  const int64_t *sizes, *strides;
+  uint64_t repeat;
+  int8_t combine, dtype;
+} rcrt_piece_args;
+int32_t rcrt_add_piece(ringconv_context *context, rcrt_group *group, rcrt_side *side, const rcrt_piece_args *args);
+int32_t rcrt_post_group(ringconv_context *context, rcrt_group *group);
+int32_t rcrt_wait_group(ringconv_context *context, rcrt_group *group);
+
+/* Copies (or adds) the pieces of one message into those of another; the text
+ * of a failure names `from_rank`. */
+int32_t rcrt_deliver(ringconv_context *context, rcrt_group *to_group, const rcrt_message *to,
+                     const rcrt_group *from_group, const rcrt_message *from, int64_t from_rank);
+/* Fills the repeated dimensions of a piece whose first elements have arrived. */
+void rcrt_repeat(const rcrt_group *group, const rcrt_piece *piece);
+
+void rcrt_free_groups(ringconv_context *context);
+void rcrt_record(ringconv_context *context, rcrt_event_kind kind, int64_t id, int64_t begin, int64_t end);
+/* realloc that grows geometrically; false: out of memory, nothing changed. */
+bool rcrt_grow(void **data, int64_t *capacity, int64_t needed, size_t element);
+
+static inline const int64_t *rcrt_sizes(const rcrt_group *group, const rcrt_piece *piece) {
+  return group->arena + piece->shape;
+}
+static inline const int64_t *rcrt_strides(const rcrt_group *group, const rcrt_piece *piece) {
+  return group->arena + piece->shape + piece->rank;
+}
+
+#endif
