@@ -80,8 +80,6 @@ typedef struct rcrt_transport {
   /* After an error: when it returns no peer reads this rank's memory, as far
    * as the transport can promise it. */
   void (*abandon)(ringconv_context *context, rcrt_group *group);
-  /* Gives every rank the `bytes` of each, in the order of positions. */
-  int32_t (*gather)(ringconv_context *context, const void *mine, int64_t bytes, void *all);
   void (*forget)(ringconv_context *context, rcrt_group *group);
   void (*close)(ringconv_context *context);
 } rcrt_transport;
@@ -129,8 +127,14 @@ int32_t rcrt_wait_group(ringconv_context *context, rcrt_group *group);
  * of a failure names `from_rank`. */
 int32_t rcrt_deliver(ringconv_context *context, rcrt_group *to_group, const rcrt_message *to,
                      const rcrt_group *from_group, const rcrt_message *from, int64_t from_rank);
+/* The same for pieces of a rank for itself. A group of sums does it in its turn,
+ * all others when they are posted. */
+int32_t rcrt_deliver_own(ringconv_context *context, rcrt_group *group);
 /* Fills the repeated dimensions of a piece whose first elements have arrived. */
 void rcrt_repeat(const rcrt_group *group, const rcrt_piece *piece);
+
+/* Gives every rank the `bytes` of each, in the order of positions. */
+int32_t rcrt_gather_all(ringconv_context *context, const void *mine, int64_t bytes, void *all);
 
 void rcrt_free_groups(ringconv_context *context);
 void rcrt_record(ringconv_context *context, rcrt_event_kind kind, int64_t id, int64_t begin, int64_t end);

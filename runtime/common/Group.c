@@ -192,8 +192,7 @@ static rcrt_message *own_message(const ringconv_context *context, rcrt_side *sid
   return NULL;
 }
 
-/* Pieces for the rank itself. A group of sums takes them in their turn. */
-static int32_t copy_own(ringconv_context *context, rcrt_group *group) {
+int32_t rcrt_deliver_own(ringconv_context *context, rcrt_group *group) {
   rcrt_message *from = own_message(context, &group->send), *to = own_message(context, &group->receive);
   if (!from && !to)
     return RCRT_OK;
@@ -210,7 +209,7 @@ int32_t rcrt_post_group(ringconv_context *context, rcrt_group *group) {
   group->state = RCRT_POSTED;
   int32_t code = context->transport->post(context, group);
   if (!code && !group->ordered)
-    code = copy_own(context, group);
+    code = rcrt_deliver_own(context, group);
   if (context->events.enabled)
     rcrt_record(context, RCRT_EVENT_POST, group->exchange, begin, rcrt_now());
   return code;

@@ -4,6 +4,7 @@
 #include "driver/Driver.h"
 
 #include "common/Shard.h"
+#include "host/Threads.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -129,11 +130,10 @@ static bool create_sessions(rcrt_driver *d, rcrt_rank *ranks) {
 /* One line: the rank that failed first, not those that ended because of it. */
 static void print_failure(const rcrt_driver *d, const rcrt_rank *ranks) {
   const rcrt_rank *chosen = NULL;
-  for (int64_t i = 0; i < d->size; ++i) {
-    bool better = ranks[i].code && (!chosen || (chosen->code == RCRT_ERR_PEER && ranks[i].code != RCRT_ERR_PEER));
-    if (better)
+  int64_t first = rcrt_threads_first_failed(&ranks[0].session->context);
+  for (int64_t i = 0; i < d->size; ++i)
+    if (ranks[i].code && (!chosen || ranks[i].position == first))
       chosen = &ranks[i];
-  }
   if (chosen && chosen->text[0])
     rcrt_print_error(d, "%s", chosen->text);
 }

@@ -1,7 +1,133 @@
-/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * One rank in this process, the others in processes of the same launcher. */
 #include "driver/Driver.h"
+
+#include "common/Shard.h"
+#include "mpi/Loader.h"
+#include "mpi/Transport.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct place {
+  const ringconv_mpi_functions *mpi;
+  int32_t comm;
+  int64_t rank, size;
+} place;
+
+/* What processes must agree on before they can be ranks of one mesh. */
+typedef struct identity {
+  uint64_t hash;
+  int64_t mesh_size;
+  char token[40];
+} identity;
+
+/* Ends all processes: nothing collective can be counted on any more. The alarm
+ * ends this one where even MPI_Abort waits for a peer that is gone. */
+static int give_up(rcrt_driver *d, const place *p, int32_t code) {
+  rcrt_outputs_discard(d);
+  fflush(stdout);
+  if (code == RCRT_ERR_PEER) /* the rank that failed says why, and ends us */
+    sleep(3);
+  alarm(5);
+  p->mpi->abort_all(1);
+  _exit(1);
+}
+
+/* Returns when all have come here, or after the timeout. */
+static bool exchange_identities(rcrt_driver *d, const place *p, identity *all) {
+  ringconv_context context = {.position = p->rank, .size = p->size, .timeout = d->flags.timeout};
+  identity mine = {.hash = d->program->hash, .mesh_size = d->size};
+  snprintf(mine.token, sizeof mine.token, "%s", d->token);
+  int32_t code = rcrt_mpi_connect(&context, p->mpi, p->comm);
+  if (!code)
+    code = rcrt_gather_all(&context, &mine, sizeof mine, all);
+  if (code) {
+    rcrt_print_error(d, "%s", context.text);
+    give_up(d, p, code);
+  }
+  rcrt_free_groups(&context);
+  context.transport->close(&context);
+  return true;
+}
+
+/* All processes come to the same verdict; the first one tells it. */
+static bool agree_on_program(rcrt_driver *d, const place *p) {
+  identity *all = calloc((size_t)p->size, sizeof *all);
+  bool ok = all && exchange_identities(d, p, all);
+  for (int64_t r = 1; ok && r < p->size; ++r)
+    if (all[r].hash != all[0].hash) {
+      ok = false;
+      if (p->rank == 0)
+        rcrt_print_error(d, "rank %" PRId64 " runs another program (hash %016" PRIx64 ") than rank 0 (%016" PRIx64 ")",
+                         r, all[r].hash, all[0].hash);
+    }
+  if (ok && d->size != p->size) {
+    char mesh[256];
+    rcrt_mesh_text(&d->program->mesh, mesh, sizeof mesh);
+    ok = false;
+    if (p->rank == 0)
+      rcrt_print_error(d, "mesh <[%s]> has %" PRId64 " ranks, but there are %" PRId64 " MPI processes", mesh, d->size,
+                       p->size);
+  }
+  if (ok)
+    memcpy(d->token, all[0].token, sizeof d->token);
+  free(all);
+  return ok;
+}
+
+static int run_here(rcrt_driver *d, const place *p) {
+  ringconv_options options = {RINGCONV_ABI_VERSION, d->flags.timeout};
+  ringconv_world world = {.rank = p->rank, .size = p->size, .transport = RINGCONV_TRANSPORT_MPI, .mpi_comm = p->comm};
+  rcrt_rank r = {.driver = d, .rank = p->rank, .position = rcrt_mesh_position(&d->program->mesh, p->rank),
+                 .agreed_at = rcrt_now()};
+  int32_t code = ringconv_session_create(d->program, &r.session, &world, &options);
+  if (code) {
+    rcrt_print_error(d, "%s", ringconv_session_error(r.session));
+    return give_up(d, p, code);
+  }
+  rcrt_run_rank(&r);
+  if (r.fatal) {
+    if (r.code != RCRT_ERR_PEER)
+      rcrt_print_error(d, "%s", r.text);
+    return give_up(d, p, r.code);
+  }
+  if (!r.done && r.speaks && r.text[0])
+    rcrt_print_error(d, "%s", r.text);
+  bool done = r.done;
+  rcrt_free_rank(&r);
+  return done ? 0 : 1;
+}
+
 int rcrt_launch_mpi(rcrt_driver *d, const rcrt_launcher *launcher) {
-  (void)launcher;
-  rcrt_print_error(d, "no MPI yet");
-  return 1;
+  char text[RCRT_TEXT];
+  place p = {.mpi = rcrt_mpi_load(launcher->mpi, text)};
+  d->transport = RINGCONV_TRANSPORT_MPI;
+  if (!p.mpi || p.mpi->init(text)) {
+    if (launcher->rank > 0) /* the first process says it; give it the time */
+      nanosleep(&(struct timespec){0, 300000000}, NULL);
+    else
+      rcrt_print_error(d, "%s", text);
+    return 1;
+  }
+  p.mpi->world(&p.comm, &p.rank, &p.size);
+  int code = 1;
+  if (agree_on_program(d, &p)) {
+    if (rcrt_allocate_driver(d, text)) {
+      rcrt_outputs_guard(d);
+      code = run_here(d, &p);
+    } else {
+      rcrt_print_error(d, "%s", text);
+      return give_up(d, &p, RCRT_ERR_MEMORY);
+    }
+  }
+  /* A peer that dies now must not keep this one for ever. */
+  fflush(stdout);
+  alarm((unsigned)(d->flags.timeout < 1e6 ? d->flags.timeout : 1e6) + 5);
+  p.mpi->finalize();
+  alarm(0);
+  return code;
 }

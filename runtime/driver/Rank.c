@@ -51,12 +51,19 @@ static bool agree_threads(rcrt_driver *d, bool ok) {
   return verdict;
 }
 
+/* Others may need as long as this rank did, and then the timeout more. */
 bool rcrt_gather(rcrt_rank *r, const void *mine, int64_t bytes, void *all) {
   ringconv_context *context = &r->session->context;
-  if (context->transport->gather(context, mine, bytes, all) == RCRT_OK)
+  double timeout = context->timeout;
+  context->timeout += (double)(rcrt_now() - r->agreed_at) * 1e-9;
+  int32_t code = rcrt_gather_all(context, mine, bytes, all);
+  context->timeout = timeout;
+  r->agreed_at = rcrt_now();
+  if (!code)
     return true;
+  rcrt_session_fail(r->session);
   r->fatal = true;
-  return session_error(r, context->code);
+  return session_error(r, code);
 }
 
 bool rcrt_agree(rcrt_rank *r, bool ok) {
@@ -75,7 +82,6 @@ bool rcrt_agree(rcrt_rank *r, bool ok) {
     if (!all[p]) {
       agreed = false;
       r->speaks = p == r->position;
-      r->done = false;
     }
   free(all);
   return agreed;

@@ -112,14 +112,8 @@ static int32_t accept_envelope(ringconv_context *context, rcrt_group *group, rcr
 }
 
 static int32_t take_message(ringconv_context *context, rcrt_group *group, rcrt_message *message) {
-  if (message->peer == context->position) { /* only groups of sums come here */
-    for (int64_t m = 0; m < group->send.num_messages; ++m)
-      if (group->send.messages[m].peer == context->position) {
-        message->done = true;
-        return rcrt_deliver(context, group, message, group, &group->send.messages[m], context->position);
-      }
-    return RCRT_OK;
-  }
+  if (message->peer == context->position) /* only groups of sums come here */
+    return rcrt_deliver_own(context, group);
   rcrt_envelope *e = find_envelope(link_of(context), message->peer, group->exchange);
   return e ? accept_envelope(context, group, message, e) : RCRT_OK;
 }
@@ -210,12 +204,6 @@ static void threads_abandon(ringconv_context *context, rcrt_group *group) {
   }
 }
 
-/* The ranks of one process share memory; whoever wants all values has them. */
-static int32_t threads_gather(ringconv_context *context, const void *mine, int64_t bytes, void *all) {
-  (void)mine, (void)bytes, (void)all;
-  return rcrt_fail(context, RCRT_ERR_TRANSPORT, "no gather between threads");
-}
-
 static void threads_forget(ringconv_context *context, rcrt_group *group) {
   rcrt_channel *channel = link_of(context)->channel;
   rcrt_block *block = group->transport;
@@ -238,9 +226,13 @@ static void threads_close(ringconv_context *context) {
 }
 
 static const rcrt_transport threads = {
-    .post = threads_post,       .wait = threads_wait,     .poll = threads_poll,     .fail = threads_fail,
-    .abandon = threads_abandon, .gather = threads_gather, .forget = threads_forget, .close = threads_close,
+    .post = threads_post,       .wait = threads_wait,     .poll = threads_poll,   .fail = threads_fail,
+    .abandon = threads_abandon, .forget = threads_forget, .close = threads_close,
 };
+
+int64_t rcrt_threads_first_failed(const ringconv_context *context) {
+  return atomic_load_explicit(&link_of(context)->channel->failed, memory_order_acquire) - 1;
+}
 
 /* The first rank to come writes its program's hash, the others compare. A rank
  * with another program marks the failure before anybody takes its messages. */

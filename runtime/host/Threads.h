@@ -24,5 +24,7 @@
 
 /* Joins the channel of this rank's next session; sets context->transport. */
 int32_t rcrt_threads_open(ringconv_context *context, ringconv_team *team, int64_t rank);
+/* The position that failed first, the cause of all other failures; -1: none. */
+int64_t rcrt_threads_first_failed(const ringconv_context *context);
 
 #endif
