@@ -150,6 +150,12 @@ TEST(HaloPlan, DilatedTapsTravelAlone) {
   EXPECT_EQ(p.pieces[1].recvSize.constant(), 128);
 }
 
+/// One tap leaves no gaps, whatever its dilation: no piece of its own for it.
+TEST(HaloPlan, OneTapIsNoUnion) {
+  Plan p = plan({1, 1, 2}, Cuts::balanced(7, 4), Cuts::balanced(7, 4));
+  EXPECT_EQ(p.pieces.size(), 1u);
+}
+
 /// Ranks whose need lies beside their shard keep no gap: rank 1 owns [40, 48)
 /// and reads [15, 33), which fills the low slab of 18.
 TEST(HaloPlan, NoSlabForGaps) {

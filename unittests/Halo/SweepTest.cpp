@@ -178,6 +178,50 @@ static void expectInterior(const Dim &dim, const Plan &plan,
   }
 }
 
+/// Slabs have the size of the largest need below or above a shard, in elements
+/// of the hull; the low slab is filled up to its end and the high one from its
+/// beginning, whatever lies between them and the shard.
+static void expectPlaces(const Dim &dim, const Plan &plan) {
+  const Window &w = dim.window;
+  bool maps = w.border != Border::Zero;
+  int64_t low = 0, high = 0;
+  std::vector<std::vector<int64_t>> hulls(dim.parts());
+  std::vector<int64_t> below(dim.parts(), 0);
+  for (int64_t r = 0; r < dim.parts(); ++r) {
+    int64_t above = 0;
+    if (!dim.computes(r))
+      continue;
+    int64_t last = tapPosition(w, dim.outputs[r].end - 1, dim.taps[r].end - 1);
+    for (int64_t x = tapPosition(w, dim.outputs[r].begin, dim.taps[r].begin);
+         x <= last; ++x) {
+      int64_t element = floorDiv(x, w.baseDilation);
+      if (element * w.baseDilation != x ||
+          (!maps && (element < 0 || element >= dim.size())))
+        continue;
+      hulls[r].push_back(element);
+      below[r] += element < dim.inputs.part(r).begin;
+      above += element >= dim.inputs.part(r).end &&
+               element >= dim.inputs.part(r).begin;
+    }
+    low = std::max(low, below[r]);
+    high = std::max(high, above);
+  }
+  ASSERT_EQ(plan.low, low) << dim.str();
+  ASSERT_EQ(plan.high, high) << dim.str();
+  for (int64_t r = 0; r < dim.parts(); ++r) {
+    if (hulls[r].empty())
+      continue;
+    Interval own = dim.inputs.part(r);
+    int64_t first = hulls[r].front(), place = low - below[r];
+    if (below[r] == 0)
+      place = low + std::min(first - own.begin, own.size());
+    int64_t tap = tapPosition(w, dim.outputs[r].begin, dim.taps[r].begin);
+    ASSERT_EQ(plan.offset.at(r),
+              place * w.baseDilation + tap - first * w.baseDilation)
+        << "rank " << r << " " << dim.str();
+  }
+}
+
 TEST(HaloSweep, ExchangeAndWindowsEqualUncut) {
   Random random(1);
   constexpr int kCases = 80000;
@@ -192,6 +236,7 @@ TEST(HaloSweep, ExchangeAndWindowsEqualUncut) {
     std::vector<int64_t> padded = paddedDimension(dim.window, dim.size());
     ASSERT_NO_FATAL_FAILURE(expectTraffic(dim, simulation, padded));
     ASSERT_NO_FATAL_FAILURE(expectOwnPieces(dim, simulation.plans()[0]));
+    ASSERT_NO_FATAL_FAILURE(expectPlaces(dim, simulation.plans()[0]));
     ASSERT_NO_FATAL_FAILURE(expectInterior(dim, simulation.plans()[0], padded));
     ranks += dim.parts();
     for (const Traffic &traffic : simulation.received()) {

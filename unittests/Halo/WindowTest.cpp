@@ -29,6 +29,12 @@ TEST(HaloWindow, NumOutputs) {
   EXPECT_EQ(numOutputs({1, 1, 1, 1, -5, 0}, 3), 0);
 }
 
+TEST(HaloWindow, NothingLeftHasNoOutputs) {
+  EXPECT_EQ(numOutputs({0, 1, 1, 1, -2, -2}, 4), 0);
+  EXPECT_EQ(numOutputs({0, 1, 1, 1, -1, -2}, 4), 2);
+  EXPECT_EQ(numOutputs({1, 0}, 4), 0);
+}
+
 /// needOf by definition: the elements at or between the first and the last
 /// position that are read.
 TEST(HaloWindow, NeedIsTheHull) {

@@ -174,6 +174,12 @@ Plan plan(const Window &w, const Cuts &inputs, const Cuts &outputs, const std::v
 Plan planRanges(const Window &w, const Cuts &inputs, const std::vector<Interval> &outputs,
                 const std::vector<Interval> &taps = {});
 
+/// For a dimension that every part holds whole, while `outputs` (and `taps`)
+/// differ: nothing travels, extended coordinates are the elements' own. Zero
+/// border, or windows that do not reach beyond the ends.
+Plan planWhole(const Window &w, int64_t size, const std::vector<Interval> &outputs,
+               const std::vector<Interval> &taps = {});
+
 } // namespace ringconv::halo
 
 #endif

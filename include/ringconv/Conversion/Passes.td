@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef RINGCONV_CONVERSION_PASSES_TD
+#define RINGCONV_CONVERSION_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ConvertRingConvToLoopsPass : Pass<"convert-ringconv-to-loops", "::mlir::func::FuncOp"> {
+  let summary = "local convolutions and pools on memrefs to loops";
+  let description = [{
+    The vectorised main form where it fits (f32, static shapes, stride and
+    padding of any kind), plain loops elsewhere. Both accumulate in the same
+    order, with fused multiply-adds, so that results agree bit for bit.
+  }];
+  let options = [
+    Option<"vectorize", "vectorize", "bool", "true", "use the vectorised form where it fits">,
+    Option<"vectorWidth", "vector-width", "int64_t", "8", "f32 lanes: 8 for AVX2, 16 for AVX-512">,
+    Option<"count", "count-multiply-adds", "bool", "false", "add a counter beside each multiply-add">
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect", "::mlir::func::FuncDialect",
+                           "::mlir::LLVM::LLVMDialect", "::mlir::ub::UBDialect"];
+}
+
+def ConvertRingConvToRuntimePass : Pass<"convert-ringconv-to-runtime", "::mlir::ModuleOp"> {
+  let summary = "groups, waits, reductions and coordinates to calls of the host runtime";
+  let description = [{
+    Before: memrefs, control flow lowered to blocks except inside groups. Each
+    function gets the rank's context as first argument and returns an error
+    code; a call that fails returns at once with its code.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::cf::ControlFlowDialect", "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect"];
+}
+
+#endif

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef RINGCONV_TRANSFORMS_PASSES_TD
+#define RINGCONV_TRANSFORMS_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+// ===--- before partitioning --------------------------------------------=== //
+
+def SetMeshPass : Pass<"ringconv-set-mesh", "::mlir::ModuleOp"> {
+  let summary = "replaces the extents of the mesh";
+  let description = [{
+    `mesh=sp=8,dp=2` replaces extents by axis name; axes that are not named keep
+    theirs. Device ids are dropped where the size changes. Explicit cuts that no
+    longer fit are an error.
+  }];
+  let options = [Option<"mesh", "mesh", "std::string", "", "axis=extent, separated by commas">];
+}
+
+// ===--- partitioning ---------------------------------------------------=== //
+
+def PartitionPass : Pass<"ringconv-partition", "::mlir::ModuleOp"> {
+  let summary = "whole tensors to the program of one rank";
+  let description = [{
+    Before: public functions over static tensors, annotated arguments and
+    results. After: the partitioned form, which `ringconv-verify-partitioned`
+    checks: local types, `ringconv.local_conv`, `local_pool`, `halo_exchange`,
+    `redistribute`, reductions over mesh axes; arguments and results carry
+    `ringconv.shard_of`. Private functions are inlined. What cannot be cut as
+    asked is an error at the operation. Remarks say what was chosen.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect",
+                           "::mlir::linalg::LinalgDialect", "::mlir::affine::AffineDialect"];
+}
+
+def VerifyPartitionedPass : Pass<"ringconv-verify-partitioned", "::mlir::ModuleOp"> {
+  let summary = "checks the partitioned form";
+  let description = [{
+    An error for each operation that may not stand in the partitioned program
+    (`ringconv.conv`, `pool`, `reshard`, ...), for arguments and results without
+    `ringconv.shard_of` or whose type is not that shard's, and for slabs in
+    flight that are used by anything but their wait.
+  }];
+}
+
+// ===--- scheduling -----------------------------------------------------=== //
+
+def MergeHalosPass : Pass<"ringconv-merge-halos", "::mlir::func::FuncOp"> {
+  let summary = "one exchange for several tensors, the same value once";
+  let description = [{
+    Exchanges of the same value with the same or a smaller reach are made once.
+    Starts that stand at one point become one start, so that each peer gets one
+    message. Before and after: the partitioned form with `start` and `wait`.
+  }];
+  let statistics = [Statistic<"numMerged", "merged", "exchanges merged into another">];
+}
+
+def LowerHaloPass : Pass<"ringconv-lower-halo", "::mlir::func::FuncOp"> {
+  let summary = "halo_exchange to start and wait";
+  let description = [{
+    Makes the slabs and splits each exchange into `ringconv.start` and
+    `ringconv.wait`, which stand side by side; `ringconv-overlap` moves work
+    between them.
+  }];
+  let dependentDialects = ["::mlir::tensor::TensorDialect"];
+}
+
+def OverlapPass : Pass<"ringconv-overlap", "::mlir::func::FuncOp"> {
+  let summary = "computes the interior while halos travel";
+  let description = [{
+    Splits a local convolution or pool behind a wait into the interior, which
+    reads no slab and goes before the wait, and border pieces after it, all
+    slices of one result. Off where an edge piece would be under
+    `min-edge` outputs, or the interior under `min-interior` of all; a remark
+    says so.
+  }];
+  let options = [Option<"minEdge", "min-edge", "int64_t", "8", "smallest edge piece along the last cut dimension">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def LowerStartPass : Pass<"ringconv-lower-start", "::mlir::func::FuncOp"> {
+  let summary = "start, redistribute on memrefs to groups of send and recv";
+  let description = [{
+    After bufferization. Each piece of an exchange becomes a `ringconv.recv` into
+    a slab and a `ringconv.send` from the shard inside one `ringconv.group`;
+    redistributions become a group with loops over the ranks, and its wait.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
+#endif

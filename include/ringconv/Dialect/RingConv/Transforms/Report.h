@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What ringconv-partition tells about the program it made, for reports and for
+// the run-time table: one entry per operation with a window.
+#ifndef RINGCONV_DIALECT_RINGCONV_TRANSFORMS_REPORT_H
+#define RINGCONV_DIALECT_RINGCONV_TRANSFORMS_REPORT_H
+
+#include "ringconv/Halo/Halo.h"
+#include <map>
+#include <string>
+#include <vector>
+
+namespace ringconv {
+
+/// One cut dimension of a windowed operation; tables are functions of the part
+/// number of `axes` (positions in the mesh, major first).
+struct WindowDimReport {
+  int64_t dim;
+  std::vector<int64_t> axes;
+  halo::Table ownBegin, ownEnd, needBegin, needEnd;
+};
+
+struct WindowReport {
+  std::string label, location;
+  bool exchanges = false;
+  std::vector<WindowDimReport> dims;
+};
+
+/// Entry i belongs to the operations with attribute `report = i`.
+struct FuncReport {
+  std::vector<WindowReport> windows;
+};
+
+struct PartitionReport {
+  std::map<std::string, FuncReport> functions; ///< by name
+};
+
+} // namespace ringconv
+
+#endif

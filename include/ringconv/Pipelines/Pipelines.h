@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The pipelines, as functions that tools, libraries and tests call alike.
+#ifndef RINGCONV_PIPELINES_PIPELINES_H
+#define RINGCONV_PIPELINES_PIPELINES_H
+
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassOptions.h"
+#include "ringconv/Dialect/RingConv/Transforms/Report.h"
+
+namespace mlir {
+class DialectRegistry;
+} // namespace mlir
+
+namespace ringconv {
+
+struct PartitionOptions : mlir::PassPipelineOptions<PartitionOptions> {
+  Option<std::string> mesh{*this, "mesh", llvm::cl::desc("axis=extent,...: other extents for the mesh")};
+  Option<bool> mergeHalos{*this, "merge-halos", llvm::cl::desc("one exchange for several tensors"),
+                          llvm::cl::init(true)};
+  Option<bool> overlap{*this, "overlap", llvm::cl::desc("compute the interior while halos travel"),
+                       llvm::cl::init(true)};
+  /// Filled by the partition pass; null: not wanted. Outlives the pipeline.
+  PartitionReport *report = nullptr;
+};
+
+/// A user's program to the partitioned program, exchanges as start and wait.
+void buildPartitionPipeline(mlir::OpPassManager &pm, const PartitionOptions &options);
+
+struct HostOptions : mlir::PassPipelineOptions<HostOptions> {
+  Option<std::string> mesh{*this, "mesh", llvm::cl::desc("axis=extent,...: other extents for the mesh")};
+  Option<bool> mergeHalos{*this, "merge-halos", llvm::cl::desc("one exchange for several tensors"),
+                          llvm::cl::init(true)};
+  Option<bool> overlap{*this, "overlap", llvm::cl::desc("compute the interior while halos travel"),
+                       llvm::cl::init(true)};
+  Option<bool> vectorize{*this, "vectorize", llvm::cl::desc("use vectorised kernels where they fit"),
+                         llvm::cl::init(true)};
+  Option<int64_t> vectorWidth{*this, "vector-width", llvm::cl::desc("f32 lanes: 8 or 16"), llvm::cl::init(8)};
+  Option<bool> count{*this, "count-multiply-adds", llvm::cl::desc("count multiply-adds at run time"),
+                     llvm::cl::init(false)};
+};
+
+/// Partitioned program on tensors to memrefs, allocations and frees placed.
+void buildBufferizePipeline(mlir::OpPassManager &pm);
+/// Memrefs to the LLVM dialect, with calls of the host runtime.
+void buildHostLoweringPipeline(mlir::OpPassManager &pm, const HostOptions &options);
+/// Everything, from a user's program to the LLVM dialect.
+void buildHostPipeline(mlir::OpPassManager &pm, const HostOptions &options, PartitionReport *report = nullptr);
+/// The uncut program by plain loops with f64 accumulation, to the LLVM dialect.
+void buildReferencePipeline(mlir::OpPassManager &pm);
+
+/// Passes and pipelines, under their flags.
+void registerPasses();
+void registerPipelines();
+/// The dialect, what it and the pipelines depend on, and our interface models.
+void registerDialects(mlir::DialectRegistry &registry);
+
+} // namespace ringconv
+
+#endif

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Loops.h"
+#include "ringconv/Conversion/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+namespace ringconv {
+#define GEN_PASS_DEF_CONVERTRINGCONVTOLOOPSPASS
+#include "ringconv/Conversion/Passes.h.inc"
+} // namespace ringconv
+
+using namespace mlir;
+using namespace ringconv;
+
+namespace {
+struct ConvertRingConvToLoopsPass : ringconv::impl::ConvertRingConvToLoopsPassBase<ConvertRingConvToLoopsPass> {
+  using ConvertRingConvToLoopsPassBase::ConvertRingConvToLoopsPassBase;
+
+  void runOnOperation() override {
+    LoopOptions options{vectorize, vectorWidth, count};
+    SmallVector<Operation *> ops;
+    getOperation().walk([&](Operation *op) {
+      if (isa<LocalConvOp, LocalPoolOp>(op))
+        ops.push_back(op);
+    });
+    for (Operation *op : ops) {
+      for (Value operand : op->getOperands())
+        if (isa<TensorType>(operand.getType())) {
+          op->emitOpError() << "must be bufferized first";
+          return signalPassFailure();
+        }
+      if (auto pool = dyn_cast<LocalPoolOp>(op)) {
+        lowerToPlainLoops(pool, options);
+        continue;
+      }
+      auto conv = cast<LocalConvOp>(op);
+      if (!options.vectorize || !lowerToVectorLoops(conv, options))
+        lowerToPlainLoops(conv, options);
+    }
+  }
+};
+} // namespace

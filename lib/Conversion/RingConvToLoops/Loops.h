@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef RINGCONV_LIB_CONVERSION_RINGCONVTOLOOPS_LOOPS_H
+#define RINGCONV_LIB_CONVERSION_RINGCONVTOLOOPS_LOOPS_H
+
+#include "ringconv/Dialect/RingConv/IR/RingConv.h"
+
+namespace ringconv {
+
+struct LoopOptions {
+  bool vectorize = true;
+  int64_t vectorWidth = 8;
+  bool count = false;
+};
+
+/// Loops over outputs, input features and taps, for any form.
+void lowerToPlainLoops(LocalConvOp op, const LoopOptions &options);
+void lowerToPlainLoops(LocalPoolOp op, const LoopOptions &options);
+
+/// The vectorised form; false, with the operation untouched, where it does not
+/// fit.
+bool lowerToVectorLoops(LocalConvOp op, const LoopOptions &options);
+
+} // namespace ringconv
+
+#endif

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef RINGCONV_LIB_TRANSFORMS_INLINE_H
+#define RINGCONV_LIB_TRANSFORMS_INLINE_H
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace ringconv {
+
+/// Replaces calls by the bodies of their callees; annotations of the callee
+/// become ringconv.reshard around the body. Private functions are then erased.
+/// Recursion and bodies of several blocks are errors.
+mlir::LogicalResult inlinePrivateFunctions(mlir::ModuleOp module);
+
+} // namespace ringconv
+
+#endif

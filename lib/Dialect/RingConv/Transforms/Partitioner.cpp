@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Partitioner.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+using namespace ringconv;
+
+// ===--------------------------------------------------------------------=== //
+// Numbers that differ by rank
+// ===--------------------------------------------------------------------=== //
+
+Value Partitioner::coord(ArrayRef<StringAttr> axes) {
+  ArrayAttr key = builder.getArrayAttr(SmallVector<Attribute>(axes.begin(), axes.end()));
+  Value &value = coords[key];
+  if (!value) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(entry);
+    value = CoordOp::create(builder, whole.getLoc(), mesh.name, key);
+  }
+  return value;
+}
+
+OpFoldResult Partitioner::lookup(ArrayRef<StringAttr> axes, const halo::Table &table) {
+  if (auto constant = table.constant())
+    return builder.getIndexAttr(*constant);
+  Value part = coord(axes);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointAfterValue(part);
+  return LookupOp::create(builder, whole.getLoc(), part, makeTable(builder.getContext(), table)).getResult();
+}
+
+static halo::Table sizeTable(const halo::Cuts &cuts) {
+  std::vector<int64_t> sizes;
+  for (int64_t r = 0; r < cuts.parts(); ++r)
+    sizes.push_back(cuts.part(r).size());
+  return halo::Table::of(sizes);
+}
+
+SmallVector<OpFoldResult> Partitioner::localSizes(RankedTensorType type, ShardingAttr sharding) {
+  SmallVector<OpFoldResult> sizes;
+  for (auto [dim, size] : llvm::zip(sharding.getDims(), type.getShape()))
+    sizes.push_back(dim.isCut() ? lookup(dim.getAxes(), sizeTable(mesh.cuts(dim, size)))
+                                : OpFoldResult(builder.getIndexAttr(size)));
+  return sizes;
+}
+
+// ===--------------------------------------------------------------------=== //
+// Values at another sharding
+// ===--------------------------------------------------------------------=== //
+
+Value Partitioner::makeFree(Value value, ShardingAttr to) {
+  auto type = cast<RankedTensorType>(value.getType());
+  RankedTensorType local = localType(type, to);
+  Operation *op = value.getDefiningOp();
+  Location loc = op->getLoc();
+  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+    auto splat = cast<SplatElementsAttr>(constant.getValue());
+    if (local.hasStaticShape())
+      return arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(local, splat.getSplatValue<Attribute>()));
+    Value scalar = arith::ConstantOp::create(builder, loc, cast<TypedAttr>(splat.getSplatValue<Attribute>()));
+    Value empty = tensor::EmptyOp::create(builder, loc, localSizes(type, to), type.getElementType());
+    return linalg::FillOp::create(builder, loc, scalar, empty).getResult(0);
+  }
+  Value empty = tensor::EmptyOp::create(builder, loc, localSizes(type, to), type.getElementType());
+  if (auto fill = dyn_cast<linalg::FillOp>(op))
+    return linalg::FillOp::create(builder, loc, locals.lookup(fill.getInputs()[0]), empty).getResult(0);
+  if (auto splat = dyn_cast<tensor::SplatOp>(op))
+    return linalg::FillOp::create(builder, loc, locals.lookup(splat.getInput()), empty).getResult(0);
+  return empty;
+}
+
+Value Partitioner::localValue(Value value, ShardingAttr to) {
+  Value local = locals.lookup(value);
+  ShardingAttr from = analysis.of(value);
+  if (!to || from == to)
+    return local;
+  if (isFree(value))
+    return makeFree(value, to);
+  return redistribute(value.getLoc(), local, cast<RankedTensorType>(value.getType()), from, to);
+}
+
+/// A slice where each dimension that changes was whole; else boxes.
+Value Partitioner::redistribute(Location loc, Value local, RankedTensorType type, ShardingAttr from, ShardingAttr to) {
+  if (from == to)
+    return local;
+  SmallVector<OpFoldResult> sizes = localSizes(type, to);
+  bool slice = true;
+  for (auto [a, b] : llvm::zip(from.getDims(), to.getDims()))
+    slice &= a == b || !a.isCut();
+  if (slice) {
+    SmallVector<OpFoldResult> offsets, strides(type.getRank(), builder.getIndexAttr(1));
+    for (auto [d, dims] : llvm::enumerate(llvm::zip(from.getDims(), to.getDims()))) {
+      auto [a, b] = dims;
+      if (a == b) {
+        offsets.push_back(builder.getIndexAttr(0));
+        continue;
+      }
+      halo::Cuts cuts = mesh.cuts(b, type.getDimSize(d));
+      offsets.push_back(lookup(b.getAxes(), halo::Table::of({cuts.bounds.begin(), cuts.bounds.end() - 1})));
+    }
+    return tensor::ExtractSliceOp::create(builder, loc, localType(type, to), local, offsets, sizes, strides);
+  }
+  Value empty = tensor::EmptyOp::create(builder, loc, sizes, type.getElementType());
+  return RedistributeOp::create(builder, loc, empty.getType(), local, empty, TypeAttr::get(type), from, to)
+      .getResult();
+}
+
+// ===--------------------------------------------------------------------=== //
+// Partial sums
+// ===--------------------------------------------------------------------=== //
+
+/// sum + bias in the accumulation type, rounded once to the result's type.
+Value Partitioner::addBias(Operation *op, Value sum, ShardingAttr sharding) {
+  auto conv = dyn_cast<ConvOp>(op);
+  Type want = cast<RankedTensorType>(op->getResult(0).getType()).getElementType();
+  auto type = cast<RankedTensorType>(sum.getType());
+  bool bias = conv && conv.getBias();
+  if (!bias && want == type.getElementType())
+    return sum;
+  Location loc = op->getLoc();
+  int64_t rank = type.getRank(), feature = conv ? dimOf(conv.getOutputDims(), kFeature) : 0;
+  MLIRContext *ctx = builder.getContext();
+  SmallVector<Value> inputs{sum};
+  SmallVector<AffineMap> maps{AffineMap::getMultiDimIdentityMap(rank, ctx)};
+  if (bias) {
+    auto biasSharding = ShardingAttr::get(ctx, mesh.name, {sharding.dim(feature)});
+    inputs.push_back(localValue(conv.getBias(), biasSharding));
+    maps.push_back(AffineMap::get(rank, 0, getAffineDimExpr(feature, ctx)));
+  }
+  auto whole = cast<RankedTensorType>(op->getResult(0).getType());
+  Value out = tensor::EmptyOp::create(builder, loc, localSizes(whole, sharding), want);
+  maps.push_back(maps[0]);
+  SmallVector<utils::IteratorType> iterators(rank, utils::IteratorType::parallel);
+  auto body = [&](OpBuilder &b, Location loc, ValueRange args) {
+    Value v = args[0];
+    bool isFloat = isa<FloatType>(want);
+    if (bias) {
+      Value add = args[1];
+      if (add.getType() != v.getType())
+        add = isFloat ? arith::ExtFOp::create(b, loc, v.getType(), add).getResult()
+                      : arith::ExtSIOp::create(b, loc, v.getType(), add).getResult();
+      v = isFloat ? arith::AddFOp::create(b, loc, v, add).getResult() : arith::AddIOp::create(b, loc, v, add).getResult();
+    }
+    if (want != v.getType())
+      v = isFloat ? arith::TruncFOp::create(b, loc, want, v).getResult()
+                  : arith::TruncIOp::create(b, loc, want, v).getResult();
+    linalg::YieldOp::create(b, loc, v);
+  };
+  return linalg::GenericOp::create(builder, loc, out.getType(), inputs, out, maps, iterators, body).getResult(0);
+}
+
+/// The sharding in which a partial sum can be scattered: `to` adds to `from`
+/// cuts of whole dimensions by axes of the sum, and nothing else.
+static bool scatters(ShardingAttr from, ShardingAttr to, ArrayRef<StringAttr> axes) {
+  bool any = false;
+  for (auto [a, b] : llvm::zip(from.getDims(), to.getDims())) {
+    if (a == b)
+      continue;
+    if (a.isCut() || !llvm::all_of(b.getAxes(), [&](StringAttr x) { return llvm::is_contained(axes, x); }))
+      return false;
+    any = true;
+  }
+  return any;
+}
+
+Value Partitioner::finish(Operation *op, const Decision &decision, Value partial, ShardingAttr to) {
+  Location loc = op->getLoc();
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  ShardingAttr from = decision.results[0];
+  if (decision.reduceAxes.empty())
+    return redistribute(loc, partial, type, from, to);
+  auto sumType = RankedTensorType::get(type.getShape(), cast<RankedTensorType>(partial.getType()).getElementType());
+  ArrayAttr axes = builder.getArrayAttr(SmallVector<Attribute>(decision.reduceAxes.begin(), decision.reduceAxes.end()));
+  if (scatters(from, to, decision.reduceAxes)) {
+    Value empty = tensor::EmptyOp::create(builder, loc, localSizes(sumType, to), sumType.getElementType());
+    Value sum = ReduceScatterOp::create(builder, loc, empty.getType(), partial, empty, TypeAttr::get(sumType), axes,
+                                        from, to)
+                    .getResult();
+    op->emitRemark() << "partial sums over " << axes << " by reduce-scatter";
+    return addBias(op, sum, to);
+  }
+  Value sum = AllReduceOp::create(builder, loc, partial.getType(), partial, mesh.name, axes).getResult();
+  op->emitRemark() << "partial sums over " << axes << " by all-reduce";
+  return redistribute(loc, addBias(op, sum, from), type, from, to);
+}
+
+// ===--------------------------------------------------------------------=== //
+// Operations
+// ===--------------------------------------------------------------------=== //
+
+LogicalResult Partitioner::convertCut(Operation *op, const Decision &decision) {
+  LocalBuilder local{builder, op->getLoc(), {}, {}, {}, !decision.reduceAxes.empty(), {}};
+  for (auto [i, operand] : llvm::enumerate(op->getOperands()))
+    local.operands.push_back(localValue(operand, decision.operands[i]));
+  for (auto [i, result] : llvm::enumerate(op->getResults())) {
+    auto type = cast<RankedTensorType>(result.getType());
+    if (local.partial)
+      type = RankedTensorType::get(type.getShape(), accumulationType(type.getElementType()));
+    local.results.push_back(localType(type, decision.results[i]));
+    local.sizes.push_back(localSizes(type, decision.results[i]));
+  }
+  if (auto windowed = dyn_cast<WindowedOpInterface>(op)) {
+    FailureOr<LocalWindows> windows = makeWindows(windowed, decision, local.operands[0]);
+    if (failed(windows))
+      return failure();
+    local.windows = *windows;
+  }
+  FailureOr<SmallVector<Value>> values = createLocal(op, local);
+  if (failed(values))
+    return op->emitOpError() << "cannot be made local as it is cut";
+  for (auto [i, result] : llvm::enumerate(op->getResults())) {
+    Value value = i == 0 ? finish(op, decision, (*values)[0], analysis.of(result)) : (*values)[i];
+    locals.map(result, value);
+  }
+  return success();
+}
+
+LogicalResult Partitioner::convertFor(Operation *op) {
+  auto loop = cast<scf::ForOp>(op);
+  SmallVector<Value> inits;
+  for (auto [init, arg] : llvm::zip(loop.getInitArgs(), loop.getRegionIterArgs()))
+    inits.push_back(localValue(init, analysis.of(arg)));
+  auto local = scf::ForOp::create(builder, loop.getLoc(), locals.lookup(loop.getLowerBound()),
+                                  locals.lookup(loop.getUpperBound()), locals.lookup(loop.getStep()), inits);
+  locals.map(loop.getInductionVar(), local.getInductionVar());
+  for (auto [a, b] : llvm::zip(loop.getRegionIterArgs(), local.getRegionIterArgs()))
+    locals.map(a, b);
+  for (auto [a, b] : llvm::zip(loop.getResults(), local.getResults()))
+    locals.map(a, b);
+  OpBuilder::InsertionGuard guard(builder);
+  if (inits.empty())
+    local.getBody()->getTerminator()->erase();
+  builder.setInsertionPointToEnd(local.getBody());
+  if (failed(convertBlock(*loop.getBody())))
+    return failure();
+  SmallVector<Value> yields;
+  for (auto [value, arg] : llvm::zip(loop.getBody()->getTerminator()->getOperands(), loop.getRegionIterArgs()))
+    yields.push_back(localValue(value, analysis.of(arg)));
+  scf::YieldOp::create(builder, loop.getLoc(), yields);
+  return success();
+}
+
+LogicalResult Partitioner::convertIf(Operation *op) {
+  auto branch = cast<scf::IfOp>(op);
+  SmallVector<Type> types;
+  for (Value result : branch.getResults())
+    types.push_back(analysis.of(result)
+                        ? localType(cast<RankedTensorType>(result.getType()), analysis.of(result))
+                        : result.getType());
+  auto local = scf::IfOp::create(builder, branch.getLoc(), types, locals.lookup(branch.getCondition()),
+                                 !branch.getElseRegion().empty());
+  for (auto [a, b] : llvm::zip(branch.getResults(), local.getResults()))
+    locals.map(a, b);
+  for (auto [from, to] : llvm::zip(branch->getRegions(), local->getRegions())) {
+    if (from.empty())
+      continue;
+    OpBuilder::InsertionGuard guard(builder);
+    if (to.empty())
+      to.emplaceBlock();
+    if (to.front().mightHaveTerminator())
+      to.front().getTerminator()->erase();
+    builder.setInsertionPointToEnd(&to.front());
+    if (failed(convertBlock(from.front())))
+      return failure();
+    SmallVector<Value> yields;
+    for (auto [value, result] : llvm::zip(from.front().getTerminator()->getOperands(), branch.getResults()))
+      yields.push_back(localValue(value, analysis.of(result)));
+    scf::YieldOp::create(builder, branch.getLoc(), yields);
+  }
+  return success();
+}
+
+LogicalResult Partitioner::convert(Operation *op) {
+  if (auto reshard = dyn_cast<ReshardOp>(op)) {
+    locals.map(reshard.getResult(), localValue(reshard.getInput(), analysis.of(reshard.getResult())));
+    return success();
+  }
+  if (isa<scf::ForOp>(op))
+    return convertFor(op);
+  if (isa<scf::IfOp>(op))
+    return convertIf(op);
+  if (const Decision *decision = analysis.decision(op))
+    return convertCut(op, *decision);
+  builder.clone(*op, locals);
+  return success();
+}
+
+LogicalResult Partitioner::convertBlock(Block &block) {
+  for (Operation &op : block.without_terminator())
+    if (failed(convert(&op)))
+      return failure();
+  return success();
+}
+
+void Partitioner::convertReturn(Operation *op) {
+  SmallVector<Value> values;
+  for (auto [i, value] : llvm::enumerate(op->getOperands()))
+    values.push_back(localValue(value, analysis.result(i)));
+  func::ReturnOp::create(builder, op->getLoc(), values);
+}
+
+LogicalResult Partitioner::run() {
+  Region &region = whole.getBody();
+  Block *old = &region.front();
+  entry = new Block();
+  region.push_back(entry);
+  SmallVector<Type> inputs, outputs;
+  auto localize = [&](Type type, ShardingAttr sharding) -> Type {
+    return sharding ? localType(cast<RankedTensorType>(type), sharding) : type;
+  };
+  for (BlockArgument arg : old->getArguments()) {
+    inputs.push_back(localize(arg.getType(), analysis.of(arg)));
+    locals.map(arg, entry->addArgument(inputs.back(), arg.getLoc()));
+  }
+  builder.setInsertionPointToEnd(entry);
+  if (failed(convertBlock(*old)))
+    return failure();
+  convertReturn(old->getTerminator());
+
+  auto shardOf = [&](Type type, ShardingAttr sharding) {
+    return ShardOfAttr::get(type.getContext(), cast<RankedTensorType>(type), sharding);
+  };
+  for (auto [i, arg] : llvm::enumerate(old->getArguments())) {
+    whole.removeArgAttr(i, kSharding);
+    if (ShardingAttr s = analysis.of(arg))
+      whole.setArgAttr(i, kShardOf, shardOf(arg.getType(), s));
+  }
+  for (auto [i, type] : llvm::enumerate(whole.getResultTypes())) {
+    whole.removeResultAttr(i, builder.getStringAttr(kSharding));
+    outputs.push_back(localize(type, analysis.result(i)));
+    if (ShardingAttr s = analysis.result(i))
+      whole.setResultAttr(i, kShardOf, shardOf(type, s));
+  }
+  whole.setFunctionType(builder.getFunctionType(inputs, outputs));
+  old->dropAllReferences();
+  old->erase();
+  return success();
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Writes the program of one rank for one analysed function. Operations arrive
+// in order; each whole value has one local value at the sharding that the
+// analysis gave it.
+#ifndef RINGCONV_LIB_TRANSFORMS_PARTITIONER_H
+#define RINGCONV_LIB_TRANSFORMS_PARTITIONER_H
+
+#include "ShardingAnalysis.h"
+#include "ringconv/Dialect/RingConv/Transforms/Report.h"
+
+#include "mlir/IR/IRMapping.h"
+
+namespace ringconv {
+
+class Partitioner {
+public:
+  Partitioner(mlir::func::FuncOp whole, const MeshContext &mesh, const ShardingAnalysis &analysis, FuncReport &report)
+      : whole(whole), mesh(mesh), analysis(analysis), report(report), builder(whole.getContext()) {}
+
+  /// Replaces the function's signature and body.
+  mlir::LogicalResult run();
+
+private:
+  mlir::LogicalResult convert(mlir::Operation *op);
+  mlir::LogicalResult convertBlock(mlir::Block &block);
+  mlir::LogicalResult convertFor(mlir::Operation *op);
+  mlir::LogicalResult convertIf(mlir::Operation *op);
+  mlir::LogicalResult convertCut(mlir::Operation *op, const Decision &decision);
+  void convertReturn(mlir::Operation *op);
+
+  /// The windows of a local operation: exchange, offsets, bounds.
+  mlir::FailureOr<LocalWindows> makeWindows(WindowedOpInterface op, const Decision &decision, mlir::Value input);
+  halo::Plan planWindow(const halo::Window &window, const WindowCut &cut);
+  llvm::SmallVector<mlir::Value> exchange(mlir::Location loc, mlir::Value input, llvm::ArrayRef<HaloDimAttr> dims,
+                                          mlir::IntegerAttr id);
+  void remarkWindows(WindowedOpInterface op, llvm::ArrayRef<HaloDimAttr> dims, const Decision &decision);
+
+  /// Sums partial results and adds what is added once.
+  mlir::Value finish(mlir::Operation *op, const Decision &decision, mlir::Value partial, ShardingAttr to);
+  mlir::Value addBias(mlir::Operation *op, mlir::Value sum, ShardingAttr sharding);
+
+  /// The local value of a whole one, cut as `to`.
+  mlir::Value localValue(mlir::Value value, ShardingAttr to);
+  mlir::Value redistribute(mlir::Location loc, mlir::Value local, mlir::RankedTensorType type, ShardingAttr from,
+                           ShardingAttr to);
+  mlir::Value makeFree(mlir::Value value, ShardingAttr to);
+
+  mlir::Value coord(llvm::ArrayRef<mlir::StringAttr> axes);
+  mlir::OpFoldResult lookup(llvm::ArrayRef<mlir::StringAttr> axes, const halo::Table &table);
+  llvm::SmallVector<mlir::OpFoldResult> localSizes(mlir::RankedTensorType type, ShardingAttr sharding);
+  mlir::RankedTensorType localType(mlir::RankedTensorType type, ShardingAttr sharding) {
+    return shardType(type, sharding, mesh.mesh);
+  }
+
+  mlir::func::FuncOp whole;
+  const MeshContext &mesh;
+  const ShardingAnalysis &analysis;
+  FuncReport &report;
+  mlir::OpBuilder builder;
+  mlir::IRMapping locals;
+  llvm::DenseMap<mlir::Attribute, mlir::Value> coords; ///< made once, at the entry
+  mlir::Block *entry = nullptr;
+};
+
+} // namespace ringconv
+
+#endif

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ShardingAnalysis.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Utils/Utils.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace ringconv;
+
+bool ringconv::isFree(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return false;
+  if (auto constant = dyn_cast<arith::ConstantOp>(op))
+    return isa<SplatElementsAttr>(constant.getValue());
+  if (auto fill = dyn_cast<linalg::FillOp>(op))
+    return fill.getOutputs()[0].getDefiningOp<tensor::EmptyOp>();
+  return isa<tensor::EmptyOp, tensor::SplatOp>(op);
+}
+
+const Decision *ShardingAnalysis::decision(Operation *op) const {
+  auto it = decisions.find(op);
+  return it == decisions.end() ? nullptr : &it->second;
+}
+
+ShardingAttr ShardingAnalysis::whole(Value value) const {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type ? mesh.replicated(type.getRank()) : ShardingAttr();
+}
+
+// ===--------------------------------------------------------------------=== //
+// Wishes, backward
+// ===--------------------------------------------------------------------=== //
+
+void ShardingAnalysis::wish(Value value, ShardingAttr sharding, bool exact) {
+  Operation *op = value.getDefiningOp();
+  if (!op || !isa<RankedTensorType>(value.getType()) || isa<ReshardOp>(op) || isFree(value))
+    return;
+  if (exact)
+    wanted.try_emplace(value, sharding);
+  else
+    hints.try_emplace(value, sharding);
+}
+
+/// What operands should be so that the result comes out as `sharding`. Only
+/// operations that read what they write, element by element, pass a wish on
+/// exactly: the halo of a window is found from where its input lies.
+void ShardingAnalysis::wishOperands(Operation *op, ShardingAttr sharding, bool exact) {
+  SmallVector<ShardingAttr> none(op->getNumOperands());
+  for (auto [i, operand] : llvm::enumerate(op->getOperands()))
+    none[i] = whole(operand);
+  FailureOr<Decision> decision = decide(op, mesh, none, sharding, {});
+  if (failed(decision))
+    return;
+  bool elementwise = OpTrait::hasElementwiseMappableTraits(op);
+  if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
+    elementwise = linalg::isElementwise(linalgOp);
+  for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
+    ShardingAttr need = decision->operands[i];
+    if (!need)
+      continue;
+    if (auto window = dyn_cast<WindowedOpInterface>(op); window && i == 0) {
+      SmallVector<DimShardingAttr> dims(need.getDims());
+      ArrayRef<int64_t> shape = cast<RankedTensorType>(operand.getType()).getShape();
+      SmallVector<halo::Window> windows = window.getWindows();
+      for (auto [n, d] : llvm::enumerate(window.getInputWindowDims()))
+        if (const WindowCut &cut = decision->windows[n]; !cut.axes.empty() && !cut.cutsTaps)
+          dims[d] = makeDimSharding(op->getContext(), cut.axes, halo::anchoredInputs(windows[n], shape[d], cut.output));
+      need = ShardingAttr::get(op->getContext(), mesh.name, dims);
+    }
+    if (!need.isReplicated())
+      wish(operand, need, exact && elementwise && operand.hasOneUse());
+  }
+}
+
+void ShardingAnalysis::collectWishes(Block &block) {
+  for (Operation &op : llvm::reverse(block)) {
+    if (op.getNumResults() == 0 || op.getNumRegions() && !isa<linalg::LinalgOp>(op))
+      continue;
+    if (ShardingAttr w = wanted.lookup(op.getResult(0)))
+      wishOperands(&op, w, true);
+    else if (ShardingAttr h = hints.lookup(op.getResult(0)))
+      wishOperands(&op, h, false);
+  }
+}
+
+// ===--------------------------------------------------------------------=== //
+// Forward
+// ===--------------------------------------------------------------------=== //
+
+/// An operation without rules runs on whole values, the same on every rank.
+LogicalResult ShardingAnalysis::analyzeUncut(Operation *op) {
+  for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
+    ShardingAttr s = of(operand);
+    if (!s || s.isReplicated())
+      continue;
+    auto diag = op->emitOpError() << "has no rules for cut values, but operand " << i << " is cut as " << s
+                                  << "; a ringconv.reshard to <@" << mesh.name.getValue() << ", [";
+    llvm::interleaveComma(s.getDims(), diag, [&](DimShardingAttr) { diag << "{}"; });
+    return diag << "]> before it makes it whole";
+  }
+  for (Value result : op->getResults())
+    if (ShardingAttr s = whole(result))
+      shardings[result] = s;
+  return success();
+}
+
+LogicalResult ShardingAnalysis::analyze(Operation *op) {
+  if (auto reshard = dyn_cast<ReshardOp>(op)) {
+    shardings[reshard.getResult()] =
+        canonical(reshard.getSharding(), reshard.getType().getShape(), mesh.mesh);
+    return success();
+  }
+  if (isa<scf::ForOp, scf::WhileOp>(op))
+    return analyzeLoop(op);
+  if (isa<scf::IfOp>(op))
+    return analyzeBranch(op);
+  if (op->getNumRegions() && !isa<linalg::LinalgOp>(op) && !isa<tensor::PadOp>(op))
+    return op->emitOpError() << "has regions that ringconv-partition does not know";
+  for (Value result : op->getResults())
+    if (isFree(result))
+      return shardings[result] = whole(result), success();
+
+  SmallVector<ShardingAttr> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(of(operand));
+  bool tensors = op->getNumResults() && isa<RankedTensorType>(op->getResult(0).getType());
+  bool cut = llvm::any_of(operands, [](ShardingAttr s) { return s && !s.isReplicated(); });
+  Value first = tensors ? op->getResult(0) : Value();
+  ShardingAttr want = tensors ? wanted.lookup(first) : ShardingAttr();
+  ShardingAttr hint = tensors ? hints.lookup(first) : ShardingAttr();
+  if (!tensors || (!isa<WindowedOpInterface>(op) && !cut && !want && !hint))
+    return analyzeUncut(op);
+  FailureOr<Decision> decision = decide(op, mesh, operands, want, hint);
+  if (failed(decision))
+    return analyzeUncut(op);
+  for (auto [i, result] : llvm::enumerate(op->getResults()))
+    shardings[result] = i == 0 && want ? want : decision->results[i];
+  decisions[op] = std::move(*decision);
+  return success();
+}
+
+/// Carried values keep the sharding they come with; a value that comes whole but
+/// is computed cut in the body is cut from the start.
+LogicalResult ShardingAnalysis::analyzeLoop(Operation *op) {
+  auto loop = dyn_cast<scf::ForOp>(op);
+  if (!loop)
+    return op->emitOpError() << "is not partitioned yet; write the loop as scf.for";
+  SmallVector<ShardingAttr> carried;
+  for (auto [init, result] : llvm::zip(loop.getInitArgs(), loop.getResults())) {
+    ShardingAttr s = of(init);
+    ShardingAttr want = wanted.lookup(result) ? wanted.lookup(result) : hints.lookup(result);
+    carried.push_back(s && s.isReplicated() && want ? want : s);
+  }
+  // Each round cuts at least one more carried value.
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (auto [arg, s] : llvm::zip(loop.getRegionIterArgs(), carried))
+      shardings[arg] = s;
+    if (failed(analyze(*loop.getBody())))
+      return failure();
+    for (auto [i, yielded] : llvm::enumerate(loop.getBody()->getTerminator()->getOperands())) {
+      ShardingAttr s = of(yielded);
+      if (s && carried[i].isReplicated() && !s.isReplicated() && loop.getRegionIterArgs()[i] != yielded) {
+        carried[i] = s;
+        changed = true;
+      }
+    }
+  }
+  for (auto [result, s] : llvm::zip(loop.getResults(), carried))
+    shardings[result] = s;
+  return success();
+}
+
+LogicalResult ShardingAnalysis::analyzeBranch(Operation *op) {
+  auto branch = cast<scf::IfOp>(op);
+  for (Region &region : op->getRegions())
+    if (!region.empty() && failed(analyze(region.front())))
+      return failure();
+  for (auto [i, result] : llvm::enumerate(branch.getResults())) {
+    ShardingAttr s = of(branch.thenYield().getOperand(i)), other = of(branch.elseYield().getOperand(i));
+    ShardingAttr want = wanted.lookup(result);
+    shardings[result] = want ? want : s && s.isReplicated() ? other : s;
+  }
+  return success();
+}
+
+LogicalResult ShardingAnalysis::analyze(Block &block) {
+  for (Operation &op : block.without_terminator())
+    if (failed(analyze(&op)))
+      return failure();
+  return success();
+}
+
+LogicalResult ShardingAnalysis::run() {
+  Block &body = func.getBody().front();
+  for (auto [i, arg] : llvm::enumerate(body.getArguments())) {
+    auto type = dyn_cast<RankedTensorType>(arg.getType());
+    if (!type)
+      continue;
+    auto given = func.getArgAttrOfType<ShardingAttr>(i, kSharding);
+    shardings[arg] = given ? canonical(given, type.getShape(), mesh.mesh) : mesh.replicated(type.getRank());
+  }
+  Operation *ret = body.getTerminator();
+  SmallVector<ShardingAttr> asked;
+  for (auto [i, value] : llvm::enumerate(ret->getOperands())) {
+    auto given = func.getResultAttrOfType<ShardingAttr>(i, kSharding);
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    asked.push_back(given && type ? canonical(given, type.getShape(), mesh.mesh) : ShardingAttr());
+    if (asked.back())
+      wish(value, asked.back(), true);
+  }
+  collectWishes(body);
+  if (failed(analyze(body)))
+    return failure();
+  for (auto [value, sharding] : llvm::zip(ret->getOperands(), asked))
+    results.push_back(sharding ? sharding : of(value));
+  return success();
+}
