@@ -70,8 +70,8 @@ static bool agree_on_program(rcrt_driver *d, const place *p) {
     rcrt_mesh_text(&d->program->mesh, mesh, sizeof mesh);
     ok = false;
     if (p->rank == 0)
-      rcrt_print_error(d, "mesh <[%s]> has %" PRId64 " ranks, but there are %" PRId64 " MPI processes", mesh, d->size,
-                       p->size);
+      rcrt_print_error(d, "mesh <[%s]> has size %" PRId64 ", but the number of MPI processes is %" PRId64, mesh,
+                       d->size, p->size);
   }
   if (ok)
     memcpy(d->token, all[0].token, sizeof d->token);

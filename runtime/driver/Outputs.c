@@ -53,6 +53,7 @@ void rcrt_outputs_guard(const rcrt_driver *d) {
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, NULL);
   sigaction(SIGTERM, &action, NULL);
+  signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of its write */
 }
 
 /* ---- Files ---- */
