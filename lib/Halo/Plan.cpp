@@ -4,7 +4,6 @@
 #include "Detail.h"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <tuple>
 

@@ -4,7 +4,6 @@
 #include "Detail.h"
 
 #include <algorithm>
-#include <limits>
 
 using namespace ringconv::halo;
 using namespace ringconv::halo::detail;

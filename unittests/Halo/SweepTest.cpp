@@ -247,3 +247,37 @@ TEST(HaloSweep, ExchangeAndWindowsEqualUncut) {
   std::cout << kCases << " cases, " << ranks << " ranks, " << messages
             << " messages, " << elements << " elements\n";
 }
+
+/// Where every part holds the whole dimension, an element of the extended
+/// dimension is the element itself.
+TEST(HaloSweep, WholeDimensionEqualsUncut) {
+  Random random(11);
+  constexpr int kCases = 20000;
+  for (int i = 0; i < kCases; ++i) {
+    Dim dim = drawDim(random);
+    const Window &w = dim.window;
+    if (w.border != Border::Zero && std::max(w.padLow, w.padHigh) > 0)
+      continue;
+    Plan plan = planWhole(w, dim.size(), dim.outputs, dim.taps);
+    std::vector<int64_t> padded = paddedDimension(w, dim.size());
+    ASSERT_TRUE(plan.pieces.empty() && !plan.needsExchange());
+    for (int64_t r = 0; r < dim.parts(); ++r) {
+      ASSERT_EQ(plan.interiorBegin.at(r), 0) << dim.str();
+      ASSERT_EQ(plan.interiorEnd.at(r), dim.outputs[r].size()) << dim.str();
+      forEachIndex({dim.outputs[r].size(), dim.taps[r].size()}, [&](Index at) {
+        int64_t o = dim.outputs[r].begin + at[0];
+        int64_t t = dim.taps[r].begin + at[1];
+        int64_t position =
+            plan.offset.at(r) + at[0] * w.stride + at[1] * w.dilation;
+        int64_t element = floorDiv(position, w.baseDilation);
+        bool reads = element * w.baseDilation == position &&
+                     element >= plan.validBegin.at(r) &&
+                     element < plan.validEnd.at(r);
+        ASSERT_EQ(reads ? element : -1,
+                  padded.at(o * w.stride + t * w.dilation))
+            << "rank " << r << " " << dim.str();
+      });
+      ASSERT_FALSE(HasFatalFailure());
+    }
+  }
+}
