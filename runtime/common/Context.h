@@ -97,6 +97,7 @@ struct ringconv_context {
   int64_t scratch_capacity;
   rcrt_op_time *op_times;
   rcrt_events events;
+  bool given_up; /* the others know of a failure, no message is in flight */
   int32_t code; /* of the first error of the current call, with its text */
   char text[RCRT_TEXT];
 };
@@ -104,6 +105,11 @@ struct ringconv_context {
 /* Records "rank R: " and the text unless an error is recorded already; the
  * code of the first error. */
 int32_t rcrt_fail(ringconv_context *context, int32_t code, const char *format, ...) RCRT_PRINTF(3, 4);
+
+/* After an error: tells the others and takes back what is in flight. Calls of
+ * generated code do this before they return the error, since the caller's next
+ * step may be to free the memory of its messages. Gives `code` back. */
+int32_t rcrt_give_up(ringconv_context *context, int32_t code);
 
 /* The group of `exchange`, or NULL. */
 rcrt_group *rcrt_find_group(const ringconv_context *context, int64_t exchange);

@@ -228,6 +228,18 @@ int32_t rcrt_wait_group(ringconv_context *context, rcrt_group *group) {
   return RCRT_OK;
 }
 
+int32_t rcrt_give_up(ringconv_context *context, int32_t code) {
+  if (!code || context->given_up || !context->transport)
+    return code;
+  context->given_up = true;
+  /* First the failure: a peer that finds a message withdrawn waits for it. */
+  context->transport->fail(context);
+  for (int64_t i = 0; i < context->group_capacity; ++i)
+    if (context->groups[i] && context->groups[i]->state == RCRT_POSTED)
+      context->transport->abandon(context, context->groups[i]);
+  return code;
+}
+
 static int32_t find(ringconv_context *context, int64_t exchange, rcrt_group_state state, rcrt_group **group) {
   *group = rcrt_find_group(context, exchange);
   if (*group && (*group)->state == state)
@@ -238,7 +250,7 @@ static int32_t find(ringconv_context *context, int64_t exchange, rcrt_group_stat
 
 RCRT_API int32_t ringconv_rt_group(ringconv_context *context, int64_t exchange) {
   rcrt_group *group;
-  return rcrt_open_group(context, exchange, &group);
+  return rcrt_give_up(context, rcrt_open_group(context, exchange, &group));
 }
 
 RCRT_API int32_t ringconv_rt_send(ringconv_context *context, int64_t exchange, int64_t peer, const void *data,
@@ -246,10 +258,10 @@ RCRT_API int32_t ringconv_rt_send(ringconv_context *context, int64_t exchange, i
   rcrt_group *group;
   int32_t code = find(context, exchange, RCRT_OPEN, &group);
   if (code)
-    return code;
+    return rcrt_give_up(context, code);
   rcrt_piece_args args = {.peer = peer, .data = (void *)(uintptr_t)data, .element_size = element_size, .rank = rank,
                           .sizes = shape, .strides = shape + rank};
-  return rcrt_add_piece(context, group, &group->send, &args);
+  return rcrt_give_up(context, rcrt_add_piece(context, group, &group->send, &args));
 }
 
 RCRT_API int32_t ringconv_rt_recv(ringconv_context *context, int64_t exchange, int64_t peer, void *data,
@@ -257,20 +269,20 @@ RCRT_API int32_t ringconv_rt_recv(ringconv_context *context, int64_t exchange, i
   rcrt_group *group;
   int32_t code = find(context, exchange, RCRT_OPEN, &group);
   if (code)
-    return code;
+    return rcrt_give_up(context, code);
   rcrt_piece_args args = {.peer = peer, .data = data, .element_size = element_size, .rank = rank, .sizes = shape,
                           .strides = shape + rank, .repeat = repeat};
-  return rcrt_add_piece(context, group, &group->receive, &args);
+  return rcrt_give_up(context, rcrt_add_piece(context, group, &group->receive, &args));
 }
 
 RCRT_API int32_t ringconv_rt_post(ringconv_context *context, int64_t exchange) {
   rcrt_group *group;
   int32_t code = find(context, exchange, RCRT_OPEN, &group);
-  return code ? code : rcrt_post_group(context, group);
+  return rcrt_give_up(context, code ? code : rcrt_post_group(context, group));
 }
 
 RCRT_API int32_t ringconv_rt_wait(ringconv_context *context, int64_t exchange) {
   rcrt_group *group;
   int32_t code = find(context, exchange, RCRT_POSTED, &group);
-  return code ? code : rcrt_wait_group(context, group);
+  return rcrt_give_up(context, code ? code : rcrt_wait_group(context, group));
 }

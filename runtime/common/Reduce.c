@@ -163,8 +163,8 @@ static int32_t check_sum(ringconv_context *context, int64_t exchange, int32_t dt
   return RCRT_OK;
 }
 
-RCRT_API int32_t ringconv_rt_all_reduce(ringconv_context *context, int64_t exchange, uint64_t axes, int32_t dtype,
-                                        void *data, int64_t rank, const int64_t *shape) {
+static int32_t all_reduce(ringconv_context *context, int64_t exchange, uint64_t axes, int32_t dtype, void *data,
+                          int64_t rank, const int64_t *shape) {
   int32_t code = check_sum(context, exchange, dtype, rank);
   members m = make_members(context, axes);
   int64_t elements, bytes, size = dtype == RINGCONV_F64 ? 8 : 4;
@@ -202,9 +202,9 @@ static bool is_empty(const int64_t *sizes, int64_t rank) {
   return false;
 }
 
-RCRT_API int32_t ringconv_rt_reduce_scatter(ringconv_context *context, int64_t exchange, uint64_t axes, int32_t dtype,
-                                            const void *source, const int64_t *source_shape, void *result,
-                                            const int64_t *result_shape, int64_t rank, const int64_t *boxes) {
+static int32_t reduce_scatter(ringconv_context *context, int64_t exchange, uint64_t axes, int32_t dtype,
+                              const void *source, const int64_t *source_shape, void *result,
+                              const int64_t *result_shape, int64_t rank, const int64_t *boxes) {
   int32_t code = check_sum(context, exchange, dtype, rank);
   if (code)
     return code;
@@ -238,4 +238,16 @@ RCRT_API int32_t ringconv_rt_reduce_scatter(ringconv_context *context, int64_t e
     code = receive_sum(context, group, &m, to);
   }
   return code ? code : post_and_wait(context, group);
+}
+
+RCRT_API int32_t ringconv_rt_all_reduce(ringconv_context *context, int64_t exchange, uint64_t axes, int32_t dtype,
+                                        void *data, int64_t rank, const int64_t *shape) {
+  return rcrt_give_up(context, all_reduce(context, exchange, axes, dtype, data, rank, shape));
+}
+
+RCRT_API int32_t ringconv_rt_reduce_scatter(ringconv_context *context, int64_t exchange, uint64_t axes, int32_t dtype,
+                                            const void *source, const int64_t *source_shape, void *result,
+                                            const int64_t *result_shape, int64_t rank, const int64_t *boxes) {
+  return rcrt_give_up(context, reduce_scatter(context, exchange, axes, dtype, source, source_shape, result,
+                                              result_shape, rank, boxes));
 }

@@ -162,12 +162,7 @@ void rcrt_session_fail(ringconv_session *session) {
   if (!session->usable)
     return;
   session->dead = context->code ? context->code : RCRT_ERR_PROGRAM;
-  /* Before abandoning: a peer that finds a message withdrawn waits for the
-   * failure to be announced. */
-  context->transport->fail(context);
-  for (int64_t i = 0; i < context->group_capacity; ++i)
-    if (context->groups[i] && context->groups[i]->state == RCRT_POSTED)
-      context->transport->abandon(context, context->groups[i]);
+  rcrt_give_up(context, session->dead);
 }
 
 RCRT_API int32_t ringconv_session_run(ringconv_session *session, void *stream, const void *const *in,
