@@ -55,9 +55,9 @@ static int32_t told(ringconv_context *context) {
 /* A rank that waits for long gives its core away: first to ranks that are
  * ready to run, later by sleeping for a moment. */
 static void rest(int64_t polls) {
-  if (polls < 4)
+  if (polls < 50)
     return;
-  if (polls < 200000)
+  if (polls < 2000)
     sched_yield();
   else
     nanosleep(&(struct timespec){0, 50000}, NULL);

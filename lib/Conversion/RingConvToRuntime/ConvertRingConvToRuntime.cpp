@@ -54,6 +54,10 @@ struct ConvertRingConvToRuntimePass
 
 private:
   void addContext(func::FuncOp func) {
+    // Attributes of whole tensors end here: the mesh that they name goes too.
+    for (unsigned i = 0; i < func.getNumArguments(); ++i)
+      for (StringRef name : {kShardOf, kName, kParameter, kWantsGrad})
+        func.removeArgAttr(i, name);
     Type pointer = LLVM::LLVMPointerType::get(&getContext());
     (void)func.insertArgument(0, pointer, {}, func.getLoc());
     func.setFunctionType(FunctionType::get(&getContext(), func.getArgumentTypes(),
