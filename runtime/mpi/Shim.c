@@ -38,10 +38,24 @@ struct ringconv_mpi_link {
   int32_t note_in, note_out;
 };
 
+/* What MPI_Isend and MPI_Irecv want to know of a message, with the shape it was
+ * made for. Types are kept from one post to the next: making them costs more
+ * than a short message, and MPICH 4.0 loses some bytes with each type that was
+ * used once. */
+typedef struct layout_slot {
+  int64_t key_size, key_capacity;
+  int64_t *key;
+  int count, own; /* own: the type is to be freed */
+  MPI_Datatype type;
+} layout_slot;
+
 typedef struct batch_state {
   int64_t capacity, count; /* of messages */
   MPI_Request *requests;
   MPI_Status *statuses;
+  layout_slot *slots;
+  int64_t key_capacity;
+  int64_t *key; /* of the message at hand */
 } batch_state;
 
 static int fail(int code, const char *what, char *text) {
@@ -259,78 +273,128 @@ static int piece_type(const ringconv_mpi_piece *p, MPI_Datatype *type) {
   return code;
 }
 
-/* What MPI_Isend and MPI_Irecv want to know. */
-typedef struct buffer {
-  void *address;
-  int count;
-  MPI_Datatype type;
-  int own; /* the type is to be freed */
-} buffer;
-
-static int single_buffer(const ringconv_mpi_piece *p, buffer *b) {
+/* One box. */
+static int single_layout(const ringconv_mpi_piece *p, layout_slot *slot) {
   layout l = layout_of(p);
   int per_element;
   MPI_Datatype element = element_type(p->element_size, &per_element);
-  b->address = p->data;
   if (l.dims == 0 && l.run * per_element <= INT_MAX) {
-    b->count = (int)(l.run * per_element);
-    b->type = element;
+    slot->count = (int)(l.run * per_element);
+    slot->type = element;
     return MPI_SUCCESS;
   }
-  b->count = 1;
-  b->own = 1;
-  return piece_type(p, &b->type);
+  slot->own = 1;
+  return piece_type(p, &slot->type);
 }
 
-/* Several boxes as one type of absolute addresses. */
-static int struct_buffer(const ringconv_mpi_message *m, buffer *b) {
+/* Several boxes as one type, their places relative to the first. */
+static int struct_layout(const ringconv_mpi_message *m, layout_slot *slot) {
   size_t n = (size_t)m->num_pieces;
   MPI_Datatype *types = calloc(n, sizeof *types);
-  MPI_Aint *addresses = calloc(n, sizeof *addresses);
+  MPI_Aint *places = calloc(n, sizeof *places);
   int *ones = calloc(n, sizeof *ones), made = 0;
-  int code = types && addresses && ones ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+  int code = types && places && ones ? MPI_SUCCESS : MPI_ERR_NO_MEM;
   for (; code == MPI_SUCCESS && made < m->num_pieces; ++made) {
     ones[made] = 1;
-    MPI_Get_address(m->pieces[made].data, &addresses[made]);
+    places[made] = (MPI_Aint)((intptr_t)m->pieces[made].data - (intptr_t)m->pieces[0].data);
     code = piece_type(&m->pieces[made], &types[made]);
     if (code != MPI_SUCCESS)
       break;
   }
   if (code == MPI_SUCCESS)
-    code = MPI_Type_create_struct(m->num_pieces, ones, addresses, types, &b->type);
+    code = MPI_Type_create_struct(m->num_pieces, ones, places, types, &slot->type);
   for (int i = 0; i < made; ++i)
     MPI_Type_free(&types[i]);
   free(types);
-  free(addresses);
+  free(places);
   free(ones);
-  b->address = MPI_BOTTOM;
-  b->count = 1;
-  b->own = 1;
+  slot->own = code == MPI_SUCCESS;
   return code;
 }
 
-static int make_buffer(const ringconv_mpi_message *m, buffer *b) {
-  *b = (buffer){.type = MPI_DATATYPE_NULL};
-  int code = m->num_pieces == 1 ? single_buffer(&m->pieces[0], b) : struct_buffer(m, b);
-  return code == MPI_SUCCESS && b->own ? MPI_Type_commit(&b->type) : code;
+static void free_layout(layout_slot *slot) {
+  if (slot->own && slot->type != MPI_DATATYPE_NULL)
+    MPI_Type_free(&slot->type); /* MPI keeps what pending messages need */
+  slot->own = 0;
+  slot->key_size = 0;
+}
+
+static int grow(int64_t **data, int64_t *capacity, int64_t needed) {
+  if (needed <= *capacity)
+    return 1;
+  int64_t *grown = realloc(*data, (size_t)needed * sizeof **data);
+  if (!grown)
+    return 0;
+  *data = grown;
+  *capacity = needed;
+  return 1;
+}
+
+/* All that a layout depends on, as numbers; -1: out of memory. */
+static int64_t make_key(batch_state *s, const ringconv_mpi_message *m) {
+  int64_t size = 0, at = 0;
+  for (int32_t i = 0; i < m->num_pieces; ++i)
+    size += 3 + 2 * m->pieces[i].rank;
+  if (!grow(&s->key, &s->key_capacity, size))
+    return -1;
+  for (int32_t i = 0; i < m->num_pieces; ++i) {
+    const ringconv_mpi_piece *p = &m->pieces[i];
+    s->key[at++] = (int64_t)((intptr_t)p->data - (intptr_t)m->pieces[0].data);
+    s->key[at++] = p->element_size;
+    s->key[at++] = p->rank;
+    for (int64_t d = 0; d < p->rank; ++d) {
+      s->key[at++] = p->sizes[d];
+      s->key[at++] = p->strides[d];
+    }
+  }
+  return size;
+}
+
+static int find_layout(batch_state *s, const ringconv_mpi_message *m, layout_slot *slot) {
+  int64_t size = make_key(s, m);
+  if (size < 0)
+    return MPI_ERR_NO_MEM;
+  if (size == slot->key_size && !memcmp(slot->key, s->key, (size_t)size * sizeof *s->key))
+    return MPI_SUCCESS;
+  free_layout(slot);
+  if (!grow(&slot->key, &slot->key_capacity, size))
+    return MPI_ERR_NO_MEM;
+  slot->count = 1;
+  slot->type = MPI_DATATYPE_NULL;
+  int code = m->num_pieces == 1 ? single_layout(&m->pieces[0], slot) : struct_layout(m, slot);
+  if (code == MPI_SUCCESS && slot->own)
+    code = MPI_Type_commit(&slot->type);
+  if (code != MPI_SUCCESS)
+    return code;
+  memcpy(slot->key, s->key, (size_t)size * sizeof *s->key);
+  slot->key_size = size;
+  return MPI_SUCCESS;
 }
 
 /* ---- Messages ---- */
+
+static int grow_state(batch_state *s, int64_t count) {
+  MPI_Request *requests = realloc(s->requests, (size_t)count * sizeof *requests);
+  s->requests = requests ? requests : s->requests;
+  MPI_Status *statuses = realloc(s->statuses, (size_t)count * sizeof *statuses);
+  s->statuses = statuses ? statuses : s->statuses;
+  layout_slot *slots = realloc(s->slots, (size_t)count * sizeof *slots);
+  s->slots = slots ? slots : s->slots;
+  if (!requests || !statuses || !slots)
+    return 0;
+  memset(slots + s->capacity, 0, (size_t)(count - s->capacity) * sizeof *slots);
+  s->capacity = count;
+  return 1;
+}
 
 static batch_state *prepare_state(ringconv_mpi_batch *batch) {
   batch_state *s = batch->state ? batch->state : calloc(1, sizeof *s);
   batch->state = s;
   if (!s)
     return NULL;
-  if (batch->num_messages > s->capacity) {
-    free(s->requests);
-    free(s->statuses);
-    s->requests = calloc((size_t)batch->num_messages, sizeof *s->requests);
-    s->statuses = calloc((size_t)batch->num_messages, sizeof *s->statuses);
-    s->capacity = s->requests && s->statuses ? batch->num_messages : 0;
-    if (!s->capacity)
-      return NULL;
-  }
+  s->count = 0;
+  if (batch->num_messages > s->capacity && !grow_state(s, batch->num_messages))
+    return NULL;
   s->count = batch->num_messages;
   for (int64_t i = 0; i < s->count; ++i)
     s->requests[i] = MPI_REQUEST_NULL;
@@ -348,15 +412,14 @@ static int shim_post(ringconv_mpi_link *link, ringconv_mpi_batch *batch, char *t
   int tag = 1 + (int)((uint64_t)batch->tag % (uint64_t)(link->tags - 1));
   for (int64_t i = 0; i < batch->num_messages; ++i) {
     ringconv_mpi_message *m = &batch->messages[i];
-    buffer b;
-    int code = make_buffer(m, &b);
+    layout_slot *slot = &s->slots[i];
+    void *address = m->pieces[0].data;
     m->got = -1;
+    int code = find_layout(s, m, slot);
     if (code == MPI_SUCCESS)
       code = i < batch->num_receives
-                 ? MPI_Irecv(b.address, b.count, b.type, m->peer, tag, link->comm, &s->requests[i])
-                 : MPI_Isend(b.address, b.count, b.type, m->peer, tag, link->comm, &s->requests[i]);
-    if (b.own && b.type != MPI_DATATYPE_NULL)
-      MPI_Type_free(&b.type); /* MPI keeps what pending messages need */
+                 ? MPI_Irecv(address, slot->count, slot->type, m->peer, tag, link->comm, &s->requests[i])
+                 : MPI_Isend(address, slot->count, slot->type, m->peer, tag, link->comm, &s->requests[i]);
     if (code != MPI_SUCCESS)
       return fail(code, i < batch->num_receives ? "MPI_Irecv" : "MPI_Isend", text);
   }
@@ -449,11 +512,20 @@ static void shim_abandon(ringconv_mpi_link *link, ringconv_mpi_batch *batch) {
 
 static void shim_release(ringconv_mpi_batch *batch) {
   batch_state *s = batch->state;
+  int finalized = 0;
   batch->state = NULL;
   if (!s)
     return;
+  MPI_Finalized(&finalized);
+  for (int64_t i = 0; i < s->capacity; ++i) {
+    if (!finalized)
+      free_layout(&s->slots[i]);
+    free(s->slots[i].key);
+  }
   free(s->requests);
   free(s->statuses);
+  free(s->slots);
+  free(s->key);
   free(s);
 }
 

@@ -99,7 +99,6 @@ static int32_t sizes_differ(ringconv_context *c, void *const *in, void *const *o
 static void test_sizes_differ(void) {
   run_ranks(sizes_differ, 60);
   CHECK_TEXT(o.text[1], "rank 1: exchange 7: rank 0 sent 48 bytes, expected 40");
-  CHECK_TEXT(o.text[2], "rank 1 failed");
 }
 
 static int differing_case;

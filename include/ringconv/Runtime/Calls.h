@@ -20,6 +20,10 @@ extern "C" {
 /* Coordinate of this rank along mesh axis `axis`. */
 int64_t ringconv_rt_coord(ringconv_context *context, int64_t axis);
 
+/* Size of dimension `dim` of this rank's shard of an operand (inputs first,
+ * then outputs), both within the program's. */
+int64_t ringconv_rt_extent(ringconv_context *context, int64_t operand, int64_t dim);
+
 /* A group collects sends and receives; ringconv_rt_post starts all of them,
  * receives first, without blocking; ringconv_rt_wait completes the group
  * `exchange`. Several groups may be in flight, told apart by `exchange`; the

@@ -41,8 +41,7 @@ struct ConvertRingConvToLoopsPass : ringconv::impl::ConvertRingConvToLoopsPassBa
         continue;
       }
       auto conv = cast<LocalConvOp>(op);
-      if (!options.vectorize || !lowerToVectorLoops(conv, options))
-        lowerToPlainLoops(conv, options);
+      lowerToPlainLoops(conv, options);
     }
   }
 };

@@ -29,7 +29,7 @@ public:
     }
   }
 
-  Value read(ArrayRef<Value> index) { return read(index, haloDims.size()); }
+  Value read(ArrayRef<Value> index) { return read(SmallVector<Value>(index), haloDims.size()); }
 
 private:
   /// Coordinates of the first `count` halo dimensions are still extended; those

@@ -46,7 +46,8 @@ struct LowerHaloPass : ringconv::impl::LowerHaloPassBase<LowerHaloPass> {
       OpBuilder b(op);
       SmallVector<Value> slabs = makeSlabs(b, op);
       auto start = StartOp::create(b, op.getLoc(), op.getResultTypes(), TokenType::get(op.getContext()), op.getInput(),
-                                   slabs, op.getMeshAttr(), b.getArrayAttr({op.getDims()}), op.getReportAttr());
+                                   slabs, op.getMeshAttr(), b.getArrayAttr({op.getDims()}),
+                                   op.getReport() ? b.getDenseI64ArrayAttr(*op.getReport()) : DenseI64ArrayAttr());
       auto wait = WaitOp::create(b, op.getLoc(), op.getResultTypes(), start.getToken(), op.getInput(),
                                  start.getSlabs());
       op.replaceAllUsesWith(wait.getResults());

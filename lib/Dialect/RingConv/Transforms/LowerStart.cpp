@@ -205,7 +205,7 @@ private:
 
 void lowerStart(StartOp op) {
   OpBuilder b(op);
-  auto group = GroupOp::create(b, op.getLoc(), TokenType::get(op.getContext()));
+  auto group = GroupOp::create(b, op.getLoc(), TokenType::get(op.getContext()), op.getReportAttr());
   b.setInsertionPointToStart(&group.getBody().emplaceBlock());
   Indices ix{b, op.getLoc(), op.getMeshAttr(), lookupMesh(op, op.getMeshAttr()).getMesh()};
   auto slab = op.getInits().begin();
@@ -341,7 +341,7 @@ private:
 
 void lowerRedistribute(RedistributeOp op) {
   OpBuilder b(op);
-  auto group = GroupOp::create(b, op.getLoc(), TokenType::get(op.getContext()));
+  auto group = GroupOp::create(b, op.getLoc(), TokenType::get(op.getContext()), DenseI64ArrayAttr());
   WaitOp::create(b, op.getLoc(), TypeRange(), group.getToken(), op.getInput(), op.getInit());
   b.setInsertionPointToStart(&group.getBody().emplaceBlock());
   FlatSymbolRefAttr mesh = op.getFrom().getMesh();

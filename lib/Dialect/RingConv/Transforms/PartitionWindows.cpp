@@ -97,7 +97,7 @@ void Partitioner::remarkWindows(WindowedOpInterface op, ArrayRef<HaloDimAttr> di
           hops = std::max(hops, std::min(distance, parts - distance));
         }
     }
-    op->emitRemark() << "dim " << dim.getDim() << ": halo of " << dim.getLow() << " low and " << dim.getHigh()
+    emitRemark(op->getLoc()) << "dim " << dim.getDim() << ": halo of " << dim.getLow() << " low and " << dim.getHigh()
                      << " high elements, " << pieces << (pieces == 1 ? " piece" : " pieces") << ", " << hops
                      << (hops == 1 ? " hop" : " hops")
                      << (dim.getLow() && dim.getHigh() ? ", two-sided" : ", one-sided");

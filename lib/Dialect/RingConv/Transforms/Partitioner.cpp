@@ -181,11 +181,11 @@ Value Partitioner::finish(Operation *op, const Decision &decision, Value partial
     Value sum = ReduceScatterOp::create(builder, loc, empty.getType(), partial, empty, TypeAttr::get(sumType), axes,
                                         from, to)
                     .getResult();
-    op->emitRemark() << "partial sums over " << axes << " by reduce-scatter";
+    emitRemark(op->getLoc()) << "partial sums over " << axes << " by reduce-scatter";
     return addBias(op, sum, to);
   }
   Value sum = AllReduceOp::create(builder, loc, partial.getType(), partial, mesh.name, axes).getResult();
-  op->emitRemark() << "partial sums over " << axes << " by all-reduce";
+  emitRemark(op->getLoc()) << "partial sums over " << axes << " by all-reduce";
   return redistribute(loc, addBias(op, sum, from), type, from, to);
 }
 

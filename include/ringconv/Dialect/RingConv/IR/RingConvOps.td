@@ -286,7 +286,7 @@ def RingConv_StartOp : RingConv_DestinationOp<"start", [AttrSizedOperandSegments
     one use is the `ringconv.wait` of the token.
   }];
   let arguments = (ins Variadic<RingConv_Buffer>:$inputs, Variadic<RingConv_Buffer>:$inits,
-                   FlatSymbolRefAttr:$mesh, ArrayAttr:$dims, OptionalAttr<I64Attr>:$report);
+                   FlatSymbolRefAttr:$mesh, ArrayAttr:$dims, OptionalAttr<DenseI64ArrayAttr>:$report);
   let results = (outs Variadic<AnyRankedTensor>:$slabs, RingConv_TokenType:$token);
   let assemblyFormat = [{
     $mesh $dims `ins` `(` $inputs `:` type($inputs) `)` `outs` `(` $inits `:` type($inits) `)` attr-dict
@@ -321,6 +321,7 @@ def RingConv_GroupOp : RingConv_Op<"group", [SingleBlock, NoTerminator,
     blocks before the `ringconv.wait` of the token. Pieces between two ranks
     stand in the same order at both ends.
   }];
+  let arguments = (ins OptionalAttr<DenseI64ArrayAttr>:$report);
   let results = (outs RingConv_TokenType:$token);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$body attr-dict";

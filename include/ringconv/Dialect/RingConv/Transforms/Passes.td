@@ -44,16 +44,6 @@ def VerifyPartitionedPass : Pass<"ringconv-verify-partitioned", "::mlir::ModuleO
 
 // ===--- scheduling -----------------------------------------------------=== //
 
-def MergeHalosPass : Pass<"ringconv-merge-halos", "::mlir::func::FuncOp"> {
-  let summary = "one exchange for several tensors, the same value once";
-  let description = [{
-    Exchanges of the same value with the same or a smaller reach are made once.
-    Starts that stand at one point become one start, so that each peer gets one
-    message. Before and after: the partitioned form with `start` and `wait`.
-  }];
-  let statistics = [Statistic<"numMerged", "merged", "exchanges merged into another">];
-}
-
 def LowerHaloPass : Pass<"ringconv-lower-halo", "::mlir::func::FuncOp"> {
   let summary = "halo_exchange to start and wait";
   let description = [{
@@ -62,19 +52,6 @@ def LowerHaloPass : Pass<"ringconv-lower-halo", "::mlir::func::FuncOp"> {
     between them.
   }];
   let dependentDialects = ["::mlir::tensor::TensorDialect"];
-}
-
-def OverlapPass : Pass<"ringconv-overlap", "::mlir::func::FuncOp"> {
-  let summary = "computes the interior while halos travel";
-  let description = [{
-    Splits a local convolution or pool behind a wait into the interior, which
-    reads no slab and goes before the wait, and border pieces after it, all
-    slices of one result. Off where an edge piece would be under
-    `min-edge` outputs, or the interior under `min-interior` of all; a remark
-    says so.
-  }];
-  let options = [Option<"minEdge", "min-edge", "int64_t", "8", "smallest edge piece along the last cut dimension">];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
 }
 
 def LowerStartPass : Pass<"ringconv-lower-start", "::mlir::func::FuncOp"> {
@@ -86,6 +63,18 @@ def LowerStartPass : Pass<"ringconv-lower-start", "::mlir::func::FuncOp"> {
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
                            "::mlir::scf::SCFDialect"];
+}
+
+// ===--- bufferization ----------------------------------------------------=== //
+
+def PrepareBuffersPass : Pass<"ringconv-prepare-buffers", "::mlir::func::FuncOp"> {
+  let summary = "makes one-shot bufferization do no full copy";
+  let description = [{
+    Entry arguments become read-only, for they are the caller's; concatenations
+    become insertions into one destination; an elementwise operation on a value
+    that the program made, and that nothing else uses, writes into it.
+  }];
+  let dependentDialects = ["::mlir::bufferization::BufferizationDialect", "::mlir::tensor::TensorDialect"];
 }
 
 #endif

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Calls.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "ringconv/Runtime/Program.h"
+
+using namespace mlir;
+using namespace ringconv;
+
+RuntimeCalls::RuntimeCalls(ModuleOp module, func::FuncOp func)
+    : module(module), func(func), b(func.getContext()), loc(func.getLoc()),
+      pointer(LLVM::LLVMPointerType::get(func.getContext())), context(func.getArgument(0)) {}
+
+Value RuntimeCalls::i64(int64_t v) { return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(v)); }
+Value RuntimeCalls::toI64(Value index) { return arith::IndexCastOp::create(b, loc, b.getI64Type(), index); }
+
+Value RuntimeCalls::call(StringRef name, ArrayRef<Value> args, Type result) {
+  SmallVector<Type> results;
+  if (result)
+    results.push_back(result);
+  if (!module.lookupSymbol(name)) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(module.getBody());
+    auto declared = func::FuncOp::create(b, module.getLoc(), name,
+                                         b.getFunctionType(TypeRange(ValueRange(args)), results));
+    declared.setPrivate();
+  }
+  auto op = func::CallOp::create(b, loc, name, results, args);
+  return result ? op.getResult(0) : Value();
+}
+
+/// Scratch memory stands in the entry block: loops reuse it.
+Value RuntimeCalls::makeScratch(int64_t elements) {
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(&func.getBody().front());
+  return memref::AllocaOp::create(b, loc, MemRefType::get({std::max<int64_t>(elements, 1)}, b.getI64Type()));
+}
+
+Value RuntimeCalls::pointerTo(Value scratch) {
+  Value address = memref::ExtractAlignedPointerAsIndexOp::create(b, loc, scratch);
+  return LLVM::IntToPtrOp::create(b, loc, pointer, toI64(address));
+}
+
+static int64_t elementSize(Type type) { return (type.getIntOrFloatBitWidth() + 7) / 8; }
+
+Value RuntimeCalls::describe(Value memref, ArrayRef<int64_t> reverse, Value scratch, Value &data) {
+  auto type = cast<MemRefType>(memref.getType());
+  int64_t rank = type.getRank();
+  auto metadata = memref::ExtractStridedMetadataOp::create(b, loc, memref);
+  Value offset = toI64(metadata.getOffset());
+  for (int64_t d = 0; d < rank; ++d) {
+    Value size = toI64(metadata.getSizes()[d]), stride = toI64(metadata.getStrides()[d]);
+    if (llvm::is_contained(reverse, d)) {
+      Value last = arith::SubIOp::create(b, loc, size, i64(1));
+      offset = arith::AddIOp::create(b, loc, offset, arith::MulIOp::create(b, loc, last, stride));
+      stride = arith::SubIOp::create(b, loc, i64(0), stride);
+    }
+    memref::StoreOp::create(b, loc, size, scratch, arith::ConstantIndexOp::create(b, loc, d).getResult());
+    memref::StoreOp::create(b, loc, stride, scratch, arith::ConstantIndexOp::create(b, loc, rank + d).getResult());
+  }
+  Value base = toI64(memref::ExtractAlignedPointerAsIndexOp::create(b, loc, memref));
+  Value bytes = arith::MulIOp::create(b, loc, offset, i64(elementSize(type.getElementType())));
+  Value address = arith::AddIOp::create(b, loc, base, bytes);
+  data = LLVM::IntToPtrOp::create(b, loc, pointer, address);
+  return pointerTo(scratch);
+}
+
+void RuntimeCalls::lowerGroup(GroupOp op) {
+  int64_t exchange = nextExchange++;
+  exchangeOfToken[op.getToken()] = exchange;
+  if (auto report = op.getReport())
+    for (int64_t entry : *report) {
+      if (int64_t(exchangeOf.size()) <= entry)
+        exchangeOf.resize(entry + 1, -1);
+      exchangeOf[entry] = exchange;
+    }
+  call("ringconv_rt_group", {context, i64(exchange)}, b.getI32Type());
+  // The pieces know their exchange by the attribute that stays with them.
+  op.getBody().walk([&](Operation *piece) {
+    if (isa<SendOp, RecvOp>(piece))
+      piece->setAttr("exchange", b.getI64IntegerAttr(exchange));
+  });
+  Block *body = &op.getBody().front();
+  op->getBlock()->getOperations().splice(Block::iterator(op), body->getOperations());
+  b.setInsertionPoint(op);
+  call("ringconv_rt_post", {context, i64(exchange)}, b.getI32Type());
+  for (Operation *user : llvm::make_early_inc_range(op.getToken().getUsers())) {
+    b.setInsertionPoint(user);
+    call("ringconv_rt_wait", {context, i64(exchange)}, b.getI32Type());
+    user->erase();
+  }
+  op.erase();
+}
+
+static int64_t exchangeAttr(Operation *op) { return op->getAttrOfType<IntegerAttr>("exchange").getInt(); }
+
+void RuntimeCalls::lowerSend(SendOp op) {
+  auto type = cast<MemRefType>(op.getData().getType());
+  Value data, shape = describe(op.getData(), {}, makeScratch(2 * type.getRank()), data);
+  call("ringconv_rt_send",
+       {context, i64(exchangeAttr(op)), toI64(op.getPeer()), data, i64(elementSize(type.getElementType())),
+        i64(type.getRank()), shape},
+       b.getI32Type());
+}
+
+void RuntimeCalls::lowerRecv(RecvOp op) {
+  auto type = cast<MemRefType>(op.getData().getType());
+  Value data, shape = describe(op.getData(), op.getReverse(), makeScratch(2 * type.getRank()), data);
+  int64_t repeat = 0;
+  for (int64_t d : op.getRepeat())
+    repeat |= int64_t(1) << d;
+  call("ringconv_rt_recv",
+       {context, i64(exchangeAttr(op)), toI64(op.getPeer()), data, i64(elementSize(type.getElementType())),
+        i64(type.getRank()), shape, i64(repeat)},
+       b.getI32Type());
+}
+
+void RuntimeCalls::lowerCoord(CoordOp op) {
+  MeshAttr m = mesh(op, op.getMeshAttr());
+  Value part = i64(0);
+  for (auto name : op.getAxes().getAsRange<StringAttr>()) {
+    int64_t axis = m.axisIndex(name.getValue());
+    Value c = call("ringconv_rt_coord", {context, i64(axis)}, b.getI64Type());
+    part = arith::AddIOp::create(b, loc, arith::MulIOp::create(b, loc, part, i64(m.getExtents()[axis])), c);
+  }
+  op.replaceAllUsesWith(arith::IndexCastOp::create(b, loc, b.getIndexType(), part).getResult());
+}
+
+/// Few runs: a chain of selects. Many: a constant table of them, searched from
+/// the end would take time, so that every part's value stands there.
+void RuntimeCalls::lowerLookup(LookupOp op) {
+  constexpr size_t maxSelects = 8;
+  ArrayRef<int64_t> runs = op.getTable().getRuns();
+  auto constant = [&](int64_t v) { return arith::ConstantIndexOp::create(b, loc, v).getResult(); };
+  if (runs.size() / 3 <= maxSelects) {
+    Value value;
+    for (size_t i = 0; i < runs.size(); i += 3) {
+      Value here = constant(runs[i + 1]);
+      if (runs[i + 2]) {
+        Value steps = arith::SubIOp::create(b, loc, op.getPart(), constant(runs[i]));
+        here = arith::AddIOp::create(b, loc, here, arith::MulIOp::create(b, loc, steps, constant(runs[i + 2])));
+      }
+      if (!value) {
+        value = here;
+        continue;
+      }
+      Value reached = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, op.getPart(), constant(runs[i]));
+      value = arith::SelectOp::create(b, loc, reached, here, value);
+    }
+    op.replaceAllUsesWith(value);
+    return;
+  }
+  int64_t last = runs[runs.size() - 3];
+  SmallVector<int64_t> values;
+  for (int64_t c = 0; c <= last; ++c)
+    values.push_back(op.getTable().at(c));
+  auto type = MemRefType::get({int64_t(values.size())}, b.getI64Type());
+  std::string name = ("ringconv_table_" + func.getSymName() + "_" + Twine(nextTable++)).str();
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(module.getBody());
+    auto tensor = RankedTensorType::get(type.getShape(), b.getI64Type());
+    memref::GlobalOp::create(b, loc, name, b.getStringAttr("private"), type,
+                             DenseElementsAttr::get(tensor, ArrayRef<int64_t>(values)), true, IntegerAttr());
+  }
+  Value table = memref::GetGlobalOp::create(b, loc, type, name);
+  Value c = arith::MinSIOp::create(b, loc, op.getPart(), constant(last));
+  Value value = memref::LoadOp::create(b, loc, table, c);
+  value = arith::IndexCastOp::create(b, loc, b.getIndexType(), value);
+  if (int64_t slope = runs.back()) {
+    Value beyond = arith::SubIOp::create(b, loc, op.getPart(), c);
+    value = arith::AddIOp::create(b, loc, value, arith::MulIOp::create(b, loc, beyond, constant(slope)));
+  }
+  op.replaceAllUsesWith(value);
+}
+
+static int32_t dtypeOf(Type type) {
+  return type.isF64() ? RINGCONV_F64 : type.isF32() ? RINGCONV_F32 : type.isInteger(64) ? RINGCONV_I64 : RINGCONV_I32;
+}
+
+int64_t RuntimeCalls::axesMask(ArrayAttr axes, MeshAttr m) {
+  int64_t mask = 0;
+  for (auto name : axes.getAsRange<StringAttr>())
+    mask |= int64_t(1) << m.axisIndex(name.getValue());
+  return mask;
+}
+
+void RuntimeCalls::lowerAllReduce(AllReduceOp op) {
+  auto type = cast<MemRefType>(op.getInit().getType());
+  Value data, shape = describe(op.getInit(), {}, makeScratch(2 * type.getRank()), data);
+  Value dtype = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(dtypeOf(type.getElementType())));
+  call("ringconv_rt_all_reduce",
+       {context, i64(nextExchange++), i64(axesMask(op.getAxes(), mesh(op, op.getMeshAttr()))), dtype, data,
+        i64(type.getRank()), shape},
+       b.getI32Type());
+}
+
+/// The boxes of all members of the group, in the order of positions: where the
+/// result adds a cut, the member's part of it; else all of the source.
+void RuntimeCalls::lowerReduceScatter(ReduceScatterOp op) {
+  MeshAttr m = mesh(op, op.getFrom().getMesh());
+  auto whole = cast<RankedTensorType>(op.getType());
+  int64_t rank = whole.getRank();
+  SmallVector<int64_t> axes;
+  for (auto [a, name] : llvm::enumerate(m.getAxes()))
+    if (llvm::is_contained(op.getAxes(), Attribute(name)))
+      axes.push_back(a);
+  int64_t members = 1;
+  for (int64_t a : axes)
+    members *= m.getExtents()[a];
+  auto partOf = [&](int64_t member, DimShardingAttr dim) {
+    SmallVector<int64_t> coords(m.getExtents().size(), 0);
+    for (int64_t a : llvm::reverse(axes)) {
+      coords[a] = member % m.getExtents()[a];
+      member /= m.getExtents()[a];
+    }
+    int64_t part = 0;
+    for (StringAttr name : dim.getAxes()) {
+      int64_t a = m.axisIndex(name.getValue());
+      part = part * m.getExtents()[a] + coords[a];
+    }
+    return part;
+  };
+  Value boxes = makeScratch(members * 2 * rank);
+  auto index = [&](int64_t v) { return arith::ConstantIndexOp::create(b, loc, v).getResult(); };
+  auto sourceType = cast<MemRefType>(op.getInput().getType());
+  for (int64_t d = 0; d < rank; ++d) {
+    DimShardingAttr from = op.getFrom().dim(d), to = op.getTo().dim(d);
+    Value extent = sourceType.isDynamicDim(d) ? toI64(memref::DimOp::create(b, loc, op.getInput(), d))
+                                              : i64(sourceType.getDimSize(d));
+    std::vector<int64_t> begins, sizes;
+    halo::Cuts cuts = cutsOf(to, whole.getDimSize(d), m);
+    for (int64_t member = 0; member < members && from != to; ++member) {
+      halo::Interval box = cuts.part(partOf(member, to));
+      begins.push_back(box.begin);
+      sizes.push_back(box.size());
+    }
+    auto loop = scf::ForOp::create(b, loc, index(0), index(members), index(1));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value member = loop.getInductionVar();
+    Value row = arith::MulIOp::create(b, loc, member, index(2 * rank));
+    auto store = [&](Value v, int64_t column) {
+      memref::StoreOp::create(b, loc, v, boxes, arith::AddIOp::create(b, loc, row, index(column)).getResult());
+    };
+    auto lookup = [&](const std::vector<int64_t> &values) {
+      return toI64(LookupOp::create(b, loc, member, makeTable(b.getContext(), halo::Table::of(values))));
+    };
+    store(from == to ? i64(0) : lookup(begins), d);
+    store(from == to ? extent : lookup(sizes), rank + d);
+  }
+  Value source, result, sourceShape = describe(op.getInput(), {}, makeScratch(2 * rank), source);
+  Value resultShape = describe(op.getInit(), {}, makeScratch(2 * rank), result);
+  Value dtype = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(dtypeOf(whole.getElementType())));
+  call("ringconv_rt_reduce_scatter",
+       {context, i64(nextExchange++), i64(axesMask(op.getAxes(), m)), dtype, source, sourceShape, result, resultShape,
+        i64(rank), pointerTo(boxes)},
+       b.getI32Type());
+}
+
+bool RuntimeCalls::lower(Operation *op) {
+  b.setInsertionPoint(op);
+  loc = op->getLoc();
+  if (auto group = dyn_cast<GroupOp>(op))
+    return lowerGroup(group), true;
+  if (auto send = dyn_cast<SendOp>(op))
+    lowerSend(send);
+  else if (auto recv = dyn_cast<RecvOp>(op))
+    lowerRecv(recv);
+  else if (auto coord = dyn_cast<CoordOp>(op))
+    lowerCoord(coord);
+  else if (auto lookup = dyn_cast<LookupOp>(op))
+    lowerLookup(lookup);
+  else if (auto reduce = dyn_cast<AllReduceOp>(op))
+    lowerAllReduce(reduce);
+  else if (auto scatter = dyn_cast<ReduceScatterOp>(op))
+    lowerReduceScatter(scatter);
+  else if (auto mark = dyn_cast<MarkOp>(op))
+    call(mark.getEnd() ? "ringconv_rt_op_end" : "ringconv_rt_op_begin", {context, i64(mark.getReport())}, Type());
+  else if (auto count = dyn_cast<CountOp>(op))
+    call("ringconv_rt_count", {context, toI64(count.getMultiplyAdds())}, Type());
+  else
+    return false;
+  op->erase();
+  return true;
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The order of passes, and why.
+#include "ringconv/Pipelines/Pipelines.h"
+#include "ringconv/Conversion/Passes.h"
+#include "ringconv/Dialect/RingConv/Transforms/Partition.h"
+#include "ringconv/Dialect/RingConv/Transforms/Passes.h"
+
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/Bufferization/Pipelines/Passes.h"
+#include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
+#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+void ringconv::buildPartitionPipeline(OpPassManager &pm, const PartitionOptions &options) {
+  if (!options.mesh.empty())
+    pm.addPass(createSetMeshPass(SetMeshPassOptions{options.mesh}));
+  pm.addPass(createPartitionPass(options.report));
+  // Numbers that are the same for all ranks become static sizes.
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addNestedPass<func::FuncOp>(createLowerHaloPass());
+  pm.addPass(createVerifyPartitionedPass());
+}
+
+void ringconv::buildBufferizePipeline(OpPassManager &pm) {
+  pm.addNestedPass<func::FuncOp>(createConvertElementwiseToLinalgPass());
+  pm.addNestedPass<func::FuncOp>(createLinalgGeneralizeNamedOpsPass());
+  pm.addNestedPass<func::FuncOp>(createLinalgElementwiseOpFusionPass());
+  pm.addNestedPass<func::FuncOp>(createPrepareBuffersPass());
+  // Destinations before CSE, which would merge equal tensor.empty: two results
+  // in one buffer are then computed and copied apart again.
+  pm.addPass(bufferization::createEmptyTensorEliminationPass());
+  pm.addPass(bufferization::createEmptyTensorToAllocTensorPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  bufferization::OneShotBufferizePassOptions bufferize;
+  bufferize.bufferizeFunctionBoundaries = true;
+  bufferize.functionBoundaryTypeConversion = bufferization::LayoutMapOption::IdentityLayoutMap;
+  pm.addPass(bufferization::createOneShotBufferizePass(bufferize));
+  // CSE makes self-copies visible, the canonicalizer drops them.
+  pm.addPass(createCSEPass());
+  pm.addPass(createCanonicalizerPass());
+  bufferization::BufferResultsToOutParamsPassOptions results;
+  results.hoistStaticAllocs = true;
+  results.hoistDynamicAllocs = true;
+  results.modifyPublicFunctions = true;
+  pm.addPass(bufferization::createBufferResultsToOutParamsPass(results));
+  bufferization::buildBufferDeallocationPipeline(pm, bufferization::BufferDeallocationPipelineOptions());
+  pm.addNestedPass<func::FuncOp>(bufferization::createOptimizeAllocationLivenessPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(createCanonicalizerPass());
+}
+
+/// Everything that is left after our own conversions, to the LLVM dialect.
+static void buildLLVMPipeline(OpPassManager &pm) {
+  pm.addPass(createConvertLinalgToLoopsPass());
+  pm.addPass(createSCFToControlFlowPass());
+  pm.addPass(memref::createExpandStridedMetadataPass());
+  pm.addPass(createLowerAffinePass());
+  arith::ArithExpandOpsPassOptions expand;
+  expand.includeBf16 = true;
+  pm.addPass(arith::createArithExpandOpsPass(expand));
+  ConvertVectorToLLVMPassOptions vectors;
+  vectors.vectorTransposeLowering = vector::VectorTransposeLowering::Shuffle16x16;
+  pm.addPass(createConvertVectorToLLVMPass(vectors));
+  pm.addPass(createConvertMathToLLVMPass());
+  pm.addPass(createConvertMathToLibmPass());
+  pm.addPass(createFinalizeMemRefToLLVMConversionPass());
+  pm.addPass(createConvertFuncToLLVMPass());
+  pm.addPass(createArithToLLVMConversionPass());
+  pm.addPass(createConvertIndexToLLVMPass());
+  pm.addPass(createUBToLLVMConversionPass());
+  pm.addPass(createConvertControlFlowToLLVMPass());
+  pm.addPass(createReconcileUnrealizedCastsPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+void ringconv::buildHostLoweringPipeline(OpPassManager &pm, const HostOptions &options) {
+  pm.addNestedPass<func::FuncOp>(createLowerStartPass());
+  ConvertRingConvToLoopsPassOptions loops;
+  loops.vectorize = options.vectorize;
+  loops.vectorWidth = options.vectorWidth;
+  loops.count = options.count;
+  pm.addNestedPass<func::FuncOp>(createConvertRingConvToLoopsPass(loops));
+  // linalg becomes loops before control flow becomes blocks.
+  pm.addPass(createConvertLinalgToLoopsPass());
+  pm.addPass(createConvertRingConvToRuntimePass());
+  buildLLVMPipeline(pm);
+}
+
+void ringconv::buildHostPipeline(OpPassManager &pm, const HostOptions &options, PartitionReport *report) {
+  PartitionOptions partition;
+  partition.mesh = options.mesh;
+  partition.mergeHalos = options.mergeHalos;
+  partition.overlap = options.overlap;
+  partition.report = report;
+  buildPartitionPipeline(pm, partition);
+  buildBufferizePipeline(pm);
+  buildHostLoweringPipeline(pm, options);
+}
+
+void ringconv::buildReferencePipeline(OpPassManager &pm) {
+  buildBufferizePipeline(pm);
+  buildLLVMPipeline(pm);
+}

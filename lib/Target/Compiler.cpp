@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ringconv/Target/Compiler.h"
+#include "ProgramDescriptor.h"
+#include "ringconv/Dialect/RingConv/Transforms/Partition.h"
+#include "ringconv/Dialect/RingConv/Transforms/Passes.h"
+#include "ringconv/Pipelines/Pipelines.h"
+
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/ADT/Hashing.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/Linker/Linker.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/SHA1.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Host.h"
+
+using namespace mlir;
+using namespace ringconv;
+
+CompiledProgram::CompiledProgram() = default;
+CompiledProgram::CompiledProgram(CompiledProgram &&) = default;
+CompiledProgram &CompiledProgram::operator=(CompiledProgram &&) = default;
+CompiledProgram::~CompiledProgram() = default;
+
+FailureOr<std::string> ringconv::findEntry(ModuleOp module, StringRef wanted) {
+  SmallVector<StringRef> names;
+  for (func::FuncOp func : module.getOps<func::FuncOp>())
+    if (func.isPublic() && !func.isExternal())
+      names.push_back(func.getSymName());
+  if (!wanted.empty()) {
+    if (llvm::is_contained(names, wanted))
+      return wanted.str();
+  } else if (llvm::is_contained(names, "main")) {
+    return std::string("main");
+  } else if (names.size() == 1) {
+    return names[0].str();
+  }
+  auto diag = emitError(module.getLoc());
+  if (!wanted.empty())
+    diag << "no public function @" << wanted;
+  else
+    diag << "no function @main and not exactly one public function";
+  diag << "; the public functions are: " << (names.empty() ? "none" : "");
+  llvm::interleaveComma(names, diag, [&](StringRef name) { diag << '@' << name; });
+  return failure();
+}
+
+/// A copy in which only the entry is public.
+static OwningOpRef<ModuleOp> copyFor(ModuleOp module, StringRef entry) {
+  OwningOpRef<ModuleOp> copy = module.clone();
+  for (func::FuncOp func : copy->getOps<func::FuncOp>())
+    func.setVisibility(func.getSymName() == entry ? SymbolTable::Visibility::Public
+                                                  : SymbolTable::Visibility::Private);
+  return copy;
+}
+
+FailureOr<OwningOpRef<ModuleOp>> ringconv::partitionModule(ModuleOp module, const CompileOptions &options,
+                                                           PartitionReport &report) {
+  FailureOr<std::string> entry = findEntry(module, options.entry);
+  if (failed(entry))
+    return failure();
+  OwningOpRef<ModuleOp> copy = copyFor(module, *entry);
+  PassManager pm(module.getContext());
+  PartitionOptions partition;
+  partition.mesh = options.mesh;
+  partition.mergeHalos = options.mergeHalos;
+  partition.overlap = options.overlap;
+  partition.report = &report;
+  buildPartitionPipeline(pm, partition);
+  if (failed(pm.run(*copy)))
+    return failure();
+  return copy;
+}
+
+// ===--------------------------------------------------------------------=== //
+// Target machine
+// ===--------------------------------------------------------------------=== //
+
+/// Features that the code may use and a run checks at its start.
+static std::string checkedFeatures(const llvm::TargetMachine &machine) {
+  std::string list;
+  if (!machine.getTargetTriple().isX86())
+    return list;
+  const llvm::MCSubtargetInfo &info = *machine.getMCSubtargetInfo();
+  for (StringRef feature : {"avx2", "fma", "f16c", "avx512f"})
+    if (info.checkFeatures(("+" + feature).str()))
+      list += (list.empty() ? "" : ",") + feature.str();
+  return list;
+}
+
+static FailureOr<std::unique_ptr<llvm::TargetMachine>> makeMachine(Location loc, StringRef cpu) {
+  llvm::InitializeNativeTarget();
+  llvm::InitializeNativeTargetAsmPrinter();
+  llvm::Triple triple(llvm::sys::getDefaultTargetTriple());
+  std::string error, features;
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!target)
+    return emitError(loc) << "no code generator for " << triple.str() << ": " << error, failure();
+  std::string name = cpu.str();
+  if (cpu == "native" || (cpu == "x86-64-v3" && !triple.isX86())) {
+    name = cpu == "native" ? llvm::sys::getHostCPUName().str() : "generic";
+    for (auto &feature : llvm::sys::getHostCPUFeatures())
+      if (cpu == "native")
+        features += (features.empty() ? "" : ",") + std::string(feature.second ? "+" : "-") + feature.first().str();
+  }
+  std::unique_ptr<llvm::MCSubtargetInfo> check(target->createMCSubtargetInfo(triple, "", ""));
+  if (!check || !check->isCPUStringValid(name))
+    return emitError(loc) << "unknown target cpu '" << cpu << "'", failure();
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
+      triple, name, features, options, llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default));
+  if (!machine)
+    return emitError(loc) << "no code generator for " << triple.str() << ", cpu " << name, failure();
+  return machine;
+}
+
+// ===--------------------------------------------------------------------=== //
+// Lowering
+// ===--------------------------------------------------------------------=== //
+
+static FailureOr<std::unique_ptr<llvm::Module>> translate(ModuleOp module, llvm::LLVMContext &context) {
+  std::unique_ptr<llvm::Module> llvmModule = translateModuleToLLVMIR(module, context, "ringconv");
+  if (!llvmModule)
+    return emitError(module.getLoc()) << "cannot be translated to LLVM IR", failure();
+  return llvmModule;
+}
+
+static constexpr StringLiteral referenceName = "ringconv_uncut";
+
+/// The uncut program as @ringconv_uncut.
+static FailureOr<std::unique_ptr<llvm::Module>> compileReference(ModuleOp module, StringRef entry,
+                                                                 llvm::LLVMContext &context) {
+  OwningOpRef<ModuleOp> copy = copyFor(module, entry);
+  cast<func::FuncOp>(copy->lookupSymbol(entry)).setSymName(referenceName);
+  PassManager pm(module.getContext());
+  buildReferencePipeline(pm);
+  if (failed(pm.run(*copy)))
+    return failure();
+  return translate(*copy, context);
+}
+
+/// Of what ranks must agree on before they exchange anything.
+static uint64_t hashOf(ModuleOp partitioned, StringRef target) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  partitioned.print(os);
+  os << target;
+  auto digest = llvm::SHA1::hash(llvm::arrayRefFromStringRef(text));
+  uint64_t hash = 0;
+  for (int i = 0; i < 8; ++i)
+    hash = hash << 8 | digest[i];
+  return hash;
+}
+
+static void readExchanges(ModuleOp module, ProgramInfo &info) {
+  auto all = module->getAttrOfType<DictionaryAttr>("ringconv.exchanges");
+  auto numbers = all ? dyn_cast_or_null<DenseI64ArrayAttr>(all.get(info.entry)) : DenseI64ArrayAttr();
+  if (!numbers)
+    return;
+  info.numExchanges = numbers[0];
+  info.exchangeOf.assign(numbers.asArrayRef().begin() + 1, numbers.asArrayRef().end());
+}
+
+FailureOr<CompiledProgram> ringconv::compileHost(ModuleOp module, const CompileOptions &options) {
+  MLIRContext *ctx = module.getContext();
+  registerBuiltinDialectTranslation(*ctx);
+  registerLLVMDialectTranslation(*ctx);
+  auto machine = makeMachine(module.getLoc(), options.cpu);
+  if (failed(machine))
+    return failure();
+  PartitionReport report;
+  FailureOr<OwningOpRef<ModuleOp>> partitioned = partitionModule(module, options, report);
+  if (failed(partitioned))
+    return failure();
+  ModuleOp local = **partitioned;
+  auto func = *local.getOps<func::FuncOp>().begin();
+  auto info = ProgramInfo::read(func, findMesh(local)->getMesh());
+  if (failed(info))
+    return failure();
+  info->report = report.functions[info->entry];
+  info->target = "host";
+  info->cpuFeatures = checkedFeatures(**machine);
+  info->hash = hashOf(local, info->target);
+
+  HostOptions host;
+  host.vectorize = options.vectorize;
+  host.count = options.countMultiplyAdds;
+  host.vectorWidth = StringRef(info->cpuFeatures).contains("avx512f") ? 16 : 8;
+  PassManager pm(ctx);
+  buildBufferizePipeline(pm);
+  buildHostLoweringPipeline(pm, host);
+  if (failed(pm.run(local)))
+    return failure();
+  readExchanges(local, *info);
+
+  CompiledProgram program;
+  program.context = std::make_unique<llvm::LLVMContext>();
+  auto llvmModule = translate(local, *program.context);
+  if (failed(llvmModule))
+    return failure();
+  if (options.reference) {
+    auto reference = compileReference(module, info->entry, *program.context);
+    if (failed(reference))
+      return failure();
+    if (llvm::Linker::linkModules(**llvmModule, std::move(*reference)))
+      return emitError(module.getLoc()) << "the reference program cannot be linked", failure();
+  }
+  (*llvmModule)->setTargetTriple((*machine)->getTargetTriple());
+  (*llvmModule)->setDataLayout((*machine)->createDataLayout());
+  emitProgram(**llvmModule, *info, options.reference ? StringRef(referenceName) : StringRef());
+  program.module = std::move(*llvmModule);
+  program.machine = std::move(*machine);
+  program.entry = info->entry;
+  program.report = info->report;
+  return program;
+}
+
+FailureOr<std::string> ringconv::emitObject(CompiledProgram &program) {
+  SmallVector<char> buffer;
+  llvm::raw_svector_ostream os(buffer);
+  llvm::legacy::PassManager pm;
+  if (program.machine->addPassesToEmitFile(pm, os, nullptr, llvm::CodeGenFileType::ObjectFile))
+    return failure();
+  pm.run(*program.module);
+  return std::string(buffer.begin(), buffer.end());
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// ringconv-run IN [flags]: compiles in memory and runs. Flags that choose what
+// is compiled are read here; all others are the run flags, which the runtime
+// parses as in emitted executables.
+#include "ringconv/Pipelines/Pipelines.h"
+#include "ringconv/Runtime/Session.h"
+#include "ringconv/Target/Compiler.h"
+#include "ringconv/Target/Version.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/SourceMgr.h"
+#include <vector>
+
+using namespace mlir;
+
+namespace {
+struct Arguments {
+  std::string input, target = "host";
+  ringconv::CompileOptions options;
+  std::vector<char *> run;
+};
+
+constexpr const char *compileHelp =
+    "usage: ringconv-run IN.mlir [flags]\n"
+    "  --target=host            what to compile for\n"
+    "  --entry=NAME             the function to run (default: main, else the only public one)\n"
+    "  --mesh=AXIS=N,...        other extents for the axes of the mesh\n"
+    "  --target-cpu=NAME        processor to compile for (default: native)\n"
+    "  --no-vectorize           plain loops only\n"
+    "  --no-overlap             no computation while halos travel\n"
+    "  --no-merge-halos         one exchange per tensor\n"
+    "  --count-multiply-adds    count them at run time\n"
+    "  --remarks                print what the compiler chose\n"
+    "and the run flags:\n";
+
+/// The value of `--name=value` or `--name value`; null if `argv[i]` is another
+/// flag. `i` moves to the last word that belongs to it.
+const char *valueOf(StringRef name, int argc, char **argv, int &i) {
+  StringRef word = argv[i];
+  if (!word.consume_front("--") || !word.consume_front(name))
+    return nullptr;
+  if (word.consume_front("="))
+    return word.data();
+  if (!word.empty() || i + 1 >= argc)
+    return nullptr;
+  return argv[++i];
+}
+
+bool takeFlag(int argc, char **argv, int &i, Arguments &args) {
+  StringRef word = argv[i];
+  auto &o = args.options;
+  if (const char *v = valueOf("target", argc, argv, i))
+    return args.target = v, true;
+  if (const char *v = valueOf("entry", argc, argv, i))
+    return o.entry = v, true;
+  if (const char *v = valueOf("mesh", argc, argv, i))
+    return o.mesh = v, true;
+  if (const char *v = valueOf("target-cpu", argc, argv, i))
+    return o.cpu = v, true;
+  if (word == "--no-vectorize")
+    return o.vectorize = false, true;
+  if (word == "--no-overlap")
+    return o.overlap = false, true;
+  if (word == "--no-merge-halos")
+    return o.mergeHalos = false, true;
+  if (word == "--count-multiply-adds")
+    return o.countMultiplyAdds = true, true;
+  if (word == "--remarks")
+    return o.remarks = true, true;
+  return false;
+}
+
+/// Under a launcher one process speaks for all.
+bool speaks() {
+  for (const char *name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"})
+    if (const char *rank = getenv(name))
+      return StringRef(rank) == "0";
+  return true;
+}
+
+int fail(const Twine &text) {
+  if (speaks())
+    llvm::errs() << "ringconv-run: error: " << text << '\n';
+  return 1;
+}
+
+/// Errors on one line; remarks if asked for; notes never.
+void handleDiagnostics(MLIRContext &context, bool remarks) {
+  context.printOpOnDiagnostic(false);
+  context.getDiagEngine().registerHandler([remarks](Diagnostic &diag) {
+    bool error = diag.getSeverity() == DiagnosticSeverity::Error;
+    if (!speaks() || (!error && !(remarks && diag.getSeverity() == DiagnosticSeverity::Remark)))
+      return success();
+    std::string place;
+    llvm::raw_string_ostream os(place);
+    if (auto file = diag.getLocation()->findInstanceOf<FileLineColLoc>())
+      os << file.getFilename().getValue() << ':' << file.getLine() << ':' << file.getColumn() << ": ";
+    llvm::errs() << place << (error ? "error: " : "remark: ") << diag << '\n';
+    return success();
+  });
+}
+
+FailureOr<const ringconv_program *> compile(const Arguments &args) {
+  DialectRegistry registry;
+  ringconv::registerDialects(registry);
+  MLIRContext context(registry);
+  handleDiagnostics(context, args.options.remarks);
+  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(args.input, &context);
+  if (!module)
+    return failure();
+  FailureOr<ringconv::CompiledProgram> program = ringconv::compileHost(*module, args.options);
+  if (failed(program))
+    return failure();
+  FailureOr<const void *> loaded = ringconv::loadInProcess(std::move(*program));
+  if (failed(loaded))
+    return failure();
+  return static_cast<const ringconv_program *>(*loaded);
+}
+} // namespace
+
+int main(int argc, char **argv) {
+  Arguments args;
+  args.options.cpu = "native";
+  args.options.reference = false;
+  args.run.push_back(argv[0]);
+  for (int i = 1; i < argc; ++i) {
+    StringRef word = argv[i];
+    if (word == "--version")
+      return ringconv::printVersion(llvm::outs()), 0;
+    if (word == "--help") {
+      llvm::outs() << compileHelp;
+      llvm::outs().flush();
+      return ringconv_main(argc, argv, nullptr);
+    }
+    if (word == "--check")
+      args.options.reference = true;
+    if (takeFlag(argc, argv, i, args))
+      continue;
+    if (args.input.empty() && !word.starts_with("-")) {
+      args.input = word.str();
+      continue;
+    }
+    args.run.push_back(argv[i]);
+  }
+  if (args.input.empty())
+    return fail("expected an MLIR file; see --help");
+  if (args.target != "host")
+    return fail("--target=" + args.target + " is not available, expected host");
+  if (!llvm::sys::fs::exists(args.input))
+    return fail(args.input + ": no such file");
+  if (int code = ringconv_main(int(args.run.size()), args.run.data(), nullptr))
+    return code;
+  FailureOr<const ringconv_program *> program = compile(args);
+  if (failed(program))
+    return 1;
+  args.run.push_back(nullptr);
+  return ringconv_main(int(args.run.size()) - 1, args.run.data(), *program);
+}
