@@ -26,6 +26,12 @@ void ringconv::buildPartitionPipeline(OpPassManager &pm, const PartitionOptions 
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addNestedPass<func::FuncOp>(createLowerHaloPass());
+  // Merge before overlap: waits then stand where the first of the merged ones
+  // was, and interiors go before them.
+  if (options.mergeHalos)
+    pm.addNestedPass<func::FuncOp>(createMergeHalosPass());
+  if (options.overlap)
+    pm.addNestedPass<func::FuncOp>(createOverlapPass());
   pm.addPass(createVerifyPartitionedPass());
 }
 

@@ -54,6 +54,33 @@ def LowerHaloPass : Pass<"ringconv-lower-halo", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::tensor::TensorDialect"];
 }
 
+def MergeHalosPass : Pass<"ringconv-merge-halos", "::mlir::func::FuncOp"> {
+  let summary = "one exchange for several tensors, the same value once";
+  let description = [{
+    Before and after: exchanges as `start` and `wait`. An exchange of the same
+    value with the same dimensions is made once. Starts whose inputs are there at
+    an earlier start join it: each peer then gets one message for all of them.
+  }];
+  let statistics = [Statistic<"numShared", "shared", "exchanges that another one served">,
+                    Statistic<"numMerged", "merged", "exchanges that joined another one">];
+}
+
+def OverlapPass : Pass<"ringconv-overlap", "::mlir::func::FuncOp"> {
+  let summary = "computes the interior while halos travel";
+  let description = [{
+    Before and after: exchanges as `start` and `wait`. A local operation behind a
+    wait is split into slices of one result: the interior, which reads no slab
+    and goes before the wait, and edges, the same on every rank, after it. Edges
+    along the last dimension are at least `min-edge` outputs wide, so that
+    kernels keep whole tiles. Not split, with a remark, where the interior is
+    under half of the outputs of some rank.
+  }];
+  let options = [Option<"minEdge", "min-edge", "int64_t", "8",
+                        "fewest outputs of an edge along the last dimension">];
+  let statistics = [Statistic<"numSplit", "split", "operations split into interior and edges">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def LowerStartPass : Pass<"ringconv-lower-start", "::mlir::func::FuncOp"> {
   let summary = "start, redistribute on memrefs to groups of send and recv";
   let description = [{
