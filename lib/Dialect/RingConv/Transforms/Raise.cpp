@@ -5,6 +5,7 @@
 #include "ringconv/Dialect/RingConv/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Iterators.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -196,12 +197,14 @@ private:
   void forEach(function_ref<bool(Operation *)> raise) {
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) { ops.push_back(op); });
-    for (Operation *&op : ops)
-      if (raise(op))
-        op = nullptr;
-    for (Operation *op : llvm::reverse(ops))
-      if (op && isOpTriviallyDead(op))
+    // Operations inside of one come before it, so that none is looked at after
+    // it was erased.
+    for (Operation *op : ops)
+      raise(op);
+    getOperation().walk<WalkOrder::PostOrder, ReverseIterator>([](Operation *op) {
+      if (isOpTriviallyDead(op))
         op->erase();
+    });
   }
 };
 } // namespace
