@@ -42,6 +42,8 @@ void ringconv::buildBufferizePipeline(OpPassManager &pm) {
   pm.addPass(createCSEPass());
   bufferization::OneShotBufferizePassOptions bufferize;
   bufferize.bufferizeFunctionBoundaries = true;
+  // A step of a loop may give its result a buffer of its own.
+  bufferize.allowReturnAllocsFromLoops = true;
   bufferize.functionBoundaryTypeConversion = bufferization::LayoutMapOption::IdentityLayoutMap;
   pm.addPass(bufferization::createOneShotBufferizePass(bufferize));
   // CSE makes self-copies visible, the canonicalizer drops them.
@@ -108,6 +110,7 @@ void ringconv::buildHostPipeline(OpPassManager &pm, const HostOptions &options, 
 }
 
 void ringconv::buildReferencePipeline(OpPassManager &pm) {
+  pm.addPass(createLowerReferencePass());
   buildBufferizePipeline(pm);
   buildLLVMPipeline(pm);
 }
