@@ -18,7 +18,19 @@
 
 using namespace mlir;
 
+/// Other dialects' convolutions and pools to ours; what else tosa holds becomes
+/// linalg, arith and tensor, whose pads and slices are then raised too.
+static void buildRaisePipeline(OpPassManager &pm) {
+  pm.addPass(ringconv::createRaisePass());
+  pm.addNestedPass<func::FuncOp>(tosa::createTosaToLinalgNamed());
+  pm.addNestedPass<func::FuncOp>(createTosaToLinalg());
+  pm.addNestedPass<func::FuncOp>(createTosaToArithPass());
+  pm.addNestedPass<func::FuncOp>(createTosaToTensorPass());
+  pm.addPass(ringconv::createRaisePass());
+}
+
 void ringconv::buildPartitionPipeline(OpPassManager &pm, const PartitionOptions &options) {
+  buildRaisePipeline(pm);
   if (!options.mesh.empty())
     pm.addPass(createSetMeshPass(SetMeshPassOptions{options.mesh}));
   pm.addPass(createPartitionPass(options.report));
@@ -116,6 +128,7 @@ void ringconv::buildHostPipeline(OpPassManager &pm, const HostOptions &options, 
 }
 
 void ringconv::buildReferencePipeline(OpPassManager &pm) {
+  buildRaisePipeline(pm);
   pm.addPass(createLowerReferencePass());
   buildBufferizePipeline(pm);
   buildLLVMPipeline(pm);
