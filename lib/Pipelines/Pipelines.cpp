@@ -42,6 +42,8 @@ void ringconv::buildBufferizePipeline(OpPassManager &pm) {
   pm.addPass(createCSEPass());
   bufferization::OneShotBufferizePassOptions bufferize;
   bufferize.bufferizeFunctionBoundaries = true;
+  // A step of a loop may give its result a buffer of its own.
+  bufferize.allowReturnAllocsFromLoops = true;
   bufferize.functionBoundaryTypeConversion = bufferization::LayoutMapOption::IdentityLayoutMap;
   pm.addPass(bufferization::createOneShotBufferizePass(bufferize));
   // CSE makes self-copies visible, the canonicalizer drops them.

@@ -218,6 +218,14 @@ FailureOr<CompiledProgram> ringconv::compileHost(ModuleOp module, const CompileO
   program.machine = std::move(*machine);
   program.entry = info->entry;
   program.report = info->report;
+  for (auto [list, word] : {std::pair(&info->inputs, "in"), std::pair(&info->outputs, "out")})
+    for (auto [i, o] : llvm::enumerate(*list)) {
+      std::string line;
+      llvm::raw_string_ostream os(line);
+      os << word << ' ' << i << (o.name.empty() ? "" : " (" + o.name + ")") << (o.parameter ? ", parameter" : "")
+         << ": " << o.whole << ", cut as " << o.sharding;
+      program.signature.push_back(line);
+    }
   return program;
 }
 

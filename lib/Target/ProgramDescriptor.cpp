@@ -237,7 +237,10 @@ void ringconv::emitProgram(llvm::Module &module, const ProgramInfo &info, llvm::
   llvm::Function *rank = emitter.rankFunction();
   llvm::Function *ref = reference.empty() ? nullptr : emitter.referenceFunction(reference);
   emitter.program(rank, ref);
-  module.getFunction(info.entry)->setLinkage(llvm::GlobalValue::InternalLinkage);
+  // The entry's own name is free for others, `main` above all.
+  llvm::Function *local = module.getFunction(info.entry);
+  local->setLinkage(llvm::GlobalValue::InternalLinkage);
+  local->setName(info.entry + "_local");
   if (ref)
     module.getFunction(reference)->setLinkage(llvm::GlobalValue::InternalLinkage);
 }

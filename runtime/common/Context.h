@@ -98,7 +98,7 @@ struct ringconv_context {
   rcrt_op_time *op_times;
   rcrt_events events;
   bool given_up; /* the others know of a failure, no message is in flight */
-  int32_t code; /* of the first error of the current call, with its text */
+  int32_t code;  /* of the first error of the current call, with its text */
   char text[RCRT_TEXT];
 };
 

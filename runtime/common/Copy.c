@@ -66,7 +66,8 @@ static bool begin_walk(walk *w, rcrt_view to, rcrt_view from, int64_t element_si
   return true;
 }
 
-typedef void (*line_fn)(char *to, int64_t to_stride, const char *from, int64_t from_stride, int64_t size, int64_t width);
+typedef void (*line_fn)(char *to, int64_t to_stride, const char *from, int64_t from_stride, int64_t size,
+                        int64_t width);
 
 /* Calls `line` for every innermost line. */
 static void run_walk(walk *w, line_fn line, int64_t width) {
@@ -124,12 +125,18 @@ static line_fn copy_line(const walk *w, int64_t width) {
   if (w->rank && w->to_strides[last] == width && w->from_strides[last] == width && w->sizes[last] * width >= 32)
     return copy_line_contiguous;
   switch (width) {
-  case 1: return copy_line_1;
-  case 2: return copy_line_2;
-  case 4: return copy_line_4;
-  case 8: return copy_line_8;
-  case 16: return copy_line_16;
-  default: return copy_line_any;
+  case 1:
+    return copy_line_1;
+  case 2:
+    return copy_line_2;
+  case 4:
+    return copy_line_4;
+  case 8:
+    return copy_line_8;
+  case 16:
+    return copy_line_16;
+  default:
+    return copy_line_any;
   }
 }
 

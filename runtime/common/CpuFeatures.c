@@ -14,11 +14,13 @@ static int by_compiler(const char *name) {
 #define ASK(text)                                                                                                      \
   if (!strcmp(name, text))                                                                                             \
     return !!__builtin_cpu_supports(text);
-  ASK("popcnt") ASK("sse3") ASK("ssse3") ASK("sse4.1") ASK("sse4.2") ASK("avx") ASK("avx2") ASK("bmi") ASK("bmi2")
-  ASK("fma") ASK("aes") ASK("pclmul") ASK("avx512f") ASK("avx512bw") ASK("avx512cd") ASK("avx512dq") ASK("avx512vl")
-  ASK("avx512ifma") ASK("avx512vbmi") ASK("avx512vnni") ASK("avx512bitalg") ASK("avx512vpopcntdq") ASK("avx512vbmi2")
+  ASK("popcnt")
+  ASK("sse3") ASK("ssse3") ASK("sse4.1") ASK("sse4.2") ASK("avx") ASK("avx2") ASK("bmi") ASK("bmi2") ASK("fma")
+      ASK("aes") ASK("pclmul") ASK("avx512f") ASK("avx512bw") ASK("avx512cd") ASK("avx512dq") ASK("avx512vl")
+          ASK("avx512ifma") ASK("avx512vbmi") ASK("avx512vnni") ASK("avx512bitalg") ASK("avx512vpopcntdq")
+              ASK("avx512vbmi2")
 #undef ASK
-  return -1;
+                  return -1;
 }
 
 static int bit_of(unsigned leaf, unsigned subleaf, int reg, int bit) {
@@ -63,8 +65,8 @@ static bool lacks(const char *name) {
   static const struct {
     const char *name;
     int word, bit; /* of AT_HWCAP (0) or AT_HWCAP2 (1) */
-  } known[] = {{"neon", 0, 1},     {"lse", 0, 8},     {"fullfp16", 0, 10}, {"rdm", 0, 12}, {"dotprod", 0, 20},
-               {"fp16fml", 0, 23}, {"sve", 0, 22},    {"sve2", 1, 1},      {"i8mm", 1, 13}, {"bf16", 1, 14}};
+  } known[] = {{"neon", 0, 1},     {"lse", 0, 8},  {"fullfp16", 0, 10}, {"rdm", 0, 12},  {"dotprod", 0, 20},
+               {"fp16fml", 0, 23}, {"sve", 0, 22}, {"sve2", 1, 1},      {"i8mm", 1, 13}, {"bf16", 1, 14}};
   for (size_t i = 0; i < sizeof known / sizeof *known; ++i)
     if (!strcmp(name, known[i].name))
       return !(getauxval(known[i].word ? AT_HWCAP2 : AT_HWCAP) >> known[i].bit & 1);

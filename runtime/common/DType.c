@@ -9,10 +9,10 @@ static const struct {
   int8_t size;
   bool is_float;
 } types[] = {
-    [RINGCONV_F64] = {"f64", "<f8", 8, true},   [RINGCONV_F32] = {"f32", "<f4", 4, true},
-    [RINGCONV_F16] = {"f16", "<f2", 2, true},   [RINGCONV_BF16] = {"bf16", "<u2", 2, true},
-    [RINGCONV_I8] = {"i8", "|i1", 1, false},    [RINGCONV_I32] = {"i32", "<i4", 4, false},
-    [RINGCONV_I64] = {"i64", "<i8", 8, false},  [RINGCONV_I1] = {"i1", "|b1", 1, false},
+    [RINGCONV_F64] = {"f64", "<f8", 8, true},  [RINGCONV_F32] = {"f32", "<f4", 4, true},
+    [RINGCONV_F16] = {"f16", "<f2", 2, true},  [RINGCONV_BF16] = {"bf16", "<u2", 2, true},
+    [RINGCONV_I8] = {"i8", "|i1", 1, false},   [RINGCONV_I32] = {"i32", "<i4", 4, false},
+    [RINGCONV_I64] = {"i64", "<i8", 8, false}, [RINGCONV_I1] = {"i1", "|b1", 1, false},
 };
 
 bool rcrt_dtype_valid(int32_t dtype) { return dtype >= 0 && dtype < (int32_t)(sizeof types / sizeof *types); }
@@ -85,26 +85,50 @@ uint16_t rcrt_double_to_bf16(double value) { return narrow(value, 7, 8); }
 
 double rcrt_load(int32_t dtype, const void *data, int64_t index) {
   switch (dtype) {
-  case RINGCONV_F64: return ((const double *)data)[index];
-  case RINGCONV_F32: return ((const float *)data)[index];
-  case RINGCONV_F16: return rcrt_f16_to_double(((const uint16_t *)data)[index]);
-  case RINGCONV_BF16: return rcrt_bf16_to_double(((const uint16_t *)data)[index]);
-  case RINGCONV_I8: return ((const int8_t *)data)[index];
-  case RINGCONV_I32: return ((const int32_t *)data)[index];
-  case RINGCONV_I64: return (double)((const int64_t *)data)[index];
-  default: return ((const uint8_t *)data)[index];
+  case RINGCONV_F64:
+    return ((const double *)data)[index];
+  case RINGCONV_F32:
+    return ((const float *)data)[index];
+  case RINGCONV_F16:
+    return rcrt_f16_to_double(((const uint16_t *)data)[index]);
+  case RINGCONV_BF16:
+    return rcrt_bf16_to_double(((const uint16_t *)data)[index]);
+  case RINGCONV_I8:
+    return ((const int8_t *)data)[index];
+  case RINGCONV_I32:
+    return ((const int32_t *)data)[index];
+  case RINGCONV_I64:
+    return (double)((const int64_t *)data)[index];
+  default:
+    return ((const uint8_t *)data)[index];
   }
 }
 
 void rcrt_store(int32_t dtype, void *data, int64_t index, double value) {
   switch (dtype) {
-  case RINGCONV_F64: ((double *)data)[index] = value; return;
-  case RINGCONV_F32: ((float *)data)[index] = (float)value; return;
-  case RINGCONV_F16: ((uint16_t *)data)[index] = rcrt_double_to_f16(value); return;
-  case RINGCONV_BF16: ((uint16_t *)data)[index] = rcrt_double_to_bf16(value); return;
-  case RINGCONV_I8: ((int8_t *)data)[index] = (int8_t)value; return;
-  case RINGCONV_I32: ((int32_t *)data)[index] = (int32_t)value; return;
-  case RINGCONV_I64: ((int64_t *)data)[index] = (int64_t)value; return;
-  default: ((uint8_t *)data)[index] = value != 0; return;
+  case RINGCONV_F64:
+    ((double *)data)[index] = value;
+    return;
+  case RINGCONV_F32:
+    ((float *)data)[index] = (float)value;
+    return;
+  case RINGCONV_F16:
+    ((uint16_t *)data)[index] = rcrt_double_to_f16(value);
+    return;
+  case RINGCONV_BF16:
+    ((uint16_t *)data)[index] = rcrt_double_to_bf16(value);
+    return;
+  case RINGCONV_I8:
+    ((int8_t *)data)[index] = (int8_t)value;
+    return;
+  case RINGCONV_I32:
+    ((int32_t *)data)[index] = (int32_t)value;
+    return;
+  case RINGCONV_I64:
+    ((int64_t *)data)[index] = (int64_t)value;
+    return;
+  default:
+    ((uint8_t *)data)[index] = value != 0;
+    return;
   }
 }

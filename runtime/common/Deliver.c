@@ -99,9 +99,8 @@ int32_t rcrt_deliver(ringconv_context *context, rcrt_group *to_group, const rcrt
                      "exchange %" PRId64 ": rank %" PRId64 " sent %" PRId64 " bytes, expected %" PRId64,
                      to_group->exchange, from_rank, from->bytes, to->bytes);
   if (to->num_pieces != from->num_pieces)
-    return rcrt_fail(context, RCRT_ERR_MISMATCH,
-                     "exchange %" PRId64 ": rank %" PRId64 " sent %d pieces, expected %d", to_group->exchange,
-                     from_rank, from->num_pieces, to->num_pieces);
+    return rcrt_fail(context, RCRT_ERR_MISMATCH, "exchange %" PRId64 ": rank %" PRId64 " sent %d pieces, expected %d",
+                     to_group->exchange, from_rank, from->num_pieces, to->num_pieces);
   int32_t t = to->first, f = from->first;
   for (int32_t i = 0; t >= 0; ++i) {
     const rcrt_piece *target = &to_group->receive.pieces[t], *source = &from_group->send.pieces[f];

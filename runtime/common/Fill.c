@@ -20,12 +20,24 @@ static double unit(uint64_t hash, int bits) {
 
 static void store(int32_t dtype, void *data, int64_t at, uint64_t hash) {
   switch (dtype) {
-  case RINGCONV_F64: ((double *)data)[at] = unit(hash, 53); return;
-  case RINGCONV_F32: ((float *)data)[at] = (float)unit(hash, 24); return;
-  case RINGCONV_F16: rcrt_store(dtype, data, at, unit(hash, 11)); return;
-  case RINGCONV_BF16: rcrt_store(dtype, data, at, unit(hash, 8)); return;
-  case RINGCONV_I1: ((uint8_t *)data)[at] = (uint8_t)(hash >> 63); return;
-  default: rcrt_store(dtype, data, at, (double)((int64_t)((hash >> 32) * 9 >> 32) - 4)); return;
+  case RINGCONV_F64:
+    ((double *)data)[at] = unit(hash, 53);
+    return;
+  case RINGCONV_F32:
+    ((float *)data)[at] = (float)unit(hash, 24);
+    return;
+  case RINGCONV_F16:
+    rcrt_store(dtype, data, at, unit(hash, 11));
+    return;
+  case RINGCONV_BF16:
+    rcrt_store(dtype, data, at, unit(hash, 8));
+    return;
+  case RINGCONV_I1:
+    ((uint8_t *)data)[at] = (uint8_t)(hash >> 63);
+    return;
+  default:
+    rcrt_store(dtype, data, at, (double)((int64_t)((hash >> 32) * 9 >> 32) - 4));
+    return;
   }
 }
 

@@ -14,8 +14,8 @@ static int32_t build(ringconv_context *context, rcrt_group *group, const void *m
   const int64_t stride = 1;
   int32_t code = RCRT_OK;
   for (int64_t p = 0; p < context->size && !code; ++p) {
-    rcrt_piece_args args = {.peer = p, .data = all + p * bytes, .element_size = 1, .rank = 1, .sizes = &bytes,
-                            .strides = &stride};
+    rcrt_piece_args args = {
+        .peer = p, .data = all + p * bytes, .element_size = 1, .rank = 1, .sizes = &bytes, .strides = &stride};
     code = rcrt_add_piece(context, group, &group->receive, &args);
     args.data = (void *)(uintptr_t)mine;
     if (!code)

@@ -129,8 +129,8 @@ static int64_t travelling(const rcrt_piece_args *args) {
 int32_t rcrt_add_piece(ringconv_context *context, rcrt_group *group, rcrt_side *side, const rcrt_piece_args *args) {
   const char *way = side == &group->send ? "send to" : "receive from";
   if (args->peer < 0 || args->peer >= context->size)
-    return rcrt_fail(context, RCRT_ERR_PROGRAM, "exchange %" PRId64 ": %s rank %" PRId64 " of %" PRId64, group->exchange,
-                     way, args->peer, context->size);
+    return rcrt_fail(context, RCRT_ERR_PROGRAM, "exchange %" PRId64 ": %s rank %" PRId64 " of %" PRId64,
+                     group->exchange, way, args->peer, context->size);
   if (args->rank < 0 || args->rank > RCRT_MAX_RANK)
     return rcrt_fail(context, RCRT_ERR_PROGRAM, "exchange %" PRId64 ": a piece with %" PRId64 " dimensions, at most %d",
                      group->exchange, args->rank, RCRT_MAX_RANK);
@@ -146,9 +146,15 @@ int32_t rcrt_add_piece(ringconv_context *context, rcrt_group *group, rcrt_side *
     return out_of_memory(context);
 
   int32_t index = (int32_t)side->num_pieces++;
-  side->pieces[index] = (rcrt_piece){.data = args->data, .element_size = args->element_size, .rank = args->rank,
-                                     .shape = group->arena_size, .elements = elements, .repeat = args->repeat,
-                                     .next = -1, .combine = args->combine, .dtype = args->dtype};
+  side->pieces[index] = (rcrt_piece){.data = args->data,
+                                     .element_size = args->element_size,
+                                     .rank = args->rank,
+                                     .shape = group->arena_size,
+                                     .elements = elements,
+                                     .repeat = args->repeat,
+                                     .next = -1,
+                                     .combine = args->combine,
+                                     .dtype = args->dtype};
   if (args->rank) {
     size_t bytes = (size_t)args->rank * sizeof(int64_t);
     memcpy(group->arena + group->arena_size, args->sizes, bytes);
@@ -259,8 +265,12 @@ RCRT_API int32_t ringconv_rt_send(ringconv_context *context, int64_t exchange, i
   int32_t code = find(context, exchange, RCRT_OPEN, &group);
   if (code)
     return rcrt_give_up(context, code);
-  rcrt_piece_args args = {.peer = peer, .data = (void *)(uintptr_t)data, .element_size = element_size, .rank = rank,
-                          .sizes = shape, .strides = shape + rank};
+  rcrt_piece_args args = {.peer = peer,
+                          .data = (void *)(uintptr_t)data,
+                          .element_size = element_size,
+                          .rank = rank,
+                          .sizes = shape,
+                          .strides = shape + rank};
   return rcrt_give_up(context, rcrt_add_piece(context, group, &group->send, &args));
 }
 
@@ -270,8 +280,13 @@ RCRT_API int32_t ringconv_rt_recv(ringconv_context *context, int64_t exchange, i
   int32_t code = find(context, exchange, RCRT_OPEN, &group);
   if (code)
     return rcrt_give_up(context, code);
-  rcrt_piece_args args = {.peer = peer, .data = data, .element_size = element_size, .rank = rank, .sizes = shape,
-                          .strides = shape + rank, .repeat = repeat};
+  rcrt_piece_args args = {.peer = peer,
+                          .data = data,
+                          .element_size = element_size,
+                          .rank = rank,
+                          .sizes = shape,
+                          .strides = shape + rank,
+                          .repeat = repeat};
   return rcrt_give_up(context, rcrt_add_piece(context, group, &group->receive, &args));
 }
 

@@ -62,8 +62,8 @@ static bool check_header(const rcrt_npy_header *h, int64_t size, const char *pat
   if (fits && size - h->data == bytes)
     return true;
   if (fits)
-    snprintf(text, RCRT_TEXT, "%s: %" PRId64 " bytes of data, expected %" PRId64 " for %s", path, size - h->data,
-             bytes, what);
+    snprintf(text, RCRT_TEXT, "%s: %" PRId64 " bytes of data, expected %" PRId64 " for %s", path, size - h->data, bytes,
+             what);
   else
     snprintf(text, RCRT_TEXT, "%s: more elements than can be counted for %s", path, what);
   return false;

@@ -87,8 +87,12 @@ typedef struct run {
 } run;
 
 static rcrt_piece_args run_args(const run *r, void *data, int32_t dtype) {
-  return (rcrt_piece_args){.data = data, .element_size = rcrt_dtype_size(dtype), .rank = 1, .sizes = &r->size,
-                           .strides = &r->stride, .dtype = (int8_t)dtype};
+  return (rcrt_piece_args){.data = data,
+                           .element_size = rcrt_dtype_size(dtype),
+                           .rank = 1,
+                           .sizes = &r->size,
+                           .strides = &r->stride,
+                           .dtype = (int8_t)dtype};
 }
 
 static int32_t add_send(ringconv_context *context, rcrt_group *group, int64_t peer, rcrt_piece_args args) {
@@ -228,13 +232,21 @@ static int32_t reduce_scatter(ringconv_context *context, int64_t exchange, uint6
     int64_t offset = 0;
     for (int64_t d = 0; d < rank; ++d)
       offset += begins[d] * strides[d];
-    rcrt_piece_args args = {.data = (char *)(uintptr_t)source + offset * size, .element_size = size, .rank = rank,
-                            .sizes = sizes, .strides = strides, .dtype = (int8_t)dtype};
+    rcrt_piece_args args = {.data = (char *)(uintptr_t)source + offset * size,
+                            .element_size = size,
+                            .rank = rank,
+                            .sizes = sizes,
+                            .strides = strides,
+                            .dtype = (int8_t)dtype};
     code = add_send(context, group, member(&m, i), args);
   }
   if (!code && !is_empty(result_shape, rank)) {
-    rcrt_piece_args to = {.data = result, .element_size = size, .rank = rank, .sizes = result_shape,
-                          .strides = result_shape + rank, .dtype = (int8_t)dtype};
+    rcrt_piece_args to = {.data = result,
+                          .element_size = size,
+                          .rank = rank,
+                          .sizes = result_shape,
+                          .strides = result_shape + rank,
+                          .dtype = (int8_t)dtype};
     code = receive_sum(context, group, &m, to);
   }
   return code ? code : post_and_wait(context, group);
@@ -248,6 +260,6 @@ RCRT_API int32_t ringconv_rt_all_reduce(ringconv_context *context, int64_t excha
 RCRT_API int32_t ringconv_rt_reduce_scatter(ringconv_context *context, int64_t exchange, uint64_t axes, int32_t dtype,
                                             const void *source, const int64_t *source_shape, void *result,
                                             const int64_t *result_shape, int64_t rank, const int64_t *boxes) {
-  return rcrt_give_up(context, reduce_scatter(context, exchange, axes, dtype, source, source_shape, result,
-                                              result_shape, rank, boxes));
+  return rcrt_give_up(
+      context, reduce_scatter(context, exchange, axes, dtype, source, source_shape, result, result_shape, rank, boxes));
 }

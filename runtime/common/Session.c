@@ -32,9 +32,8 @@ static int32_t check_world(ringconv_context *context, const ringconv_mesh *mesh,
   if (world->size != size) {
     char text[256];
     rcrt_mesh_text(mesh, text, sizeof text);
-    return rcrt_fail(context, RCRT_ERR_ARGUMENT,
-                     "mesh <[%s]> has size %" PRId64 ", but the number of %s is %" PRId64, text, size,
-                     world->transport == RINGCONV_TRANSPORT_MPI ? "MPI processes" : "threads", world->size);
+    return rcrt_fail(context, RCRT_ERR_ARGUMENT, "mesh <[%s]> has size %" PRId64 ", but the number of %s is %" PRId64,
+                     text, size, world->transport == RINGCONV_TRANSPORT_MPI ? "MPI processes" : "threads", world->size);
   }
   if (world->rank < 0 || world->rank >= size)
     return rcrt_fail(context, RCRT_ERR_ARGUMENT, "rank %" PRId64 " of %" PRId64, world->rank, size);

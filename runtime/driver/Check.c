@@ -19,10 +19,14 @@ static double relative_bound(int32_t dtype, const rcrt_flags *flags) {
   if (flags->has_rtol)
     return flags->rtol;
   switch (dtype) {
-  case RINGCONV_F64: return 1e-12;
-  case RINGCONV_F32: return 1e-5;
-  case RINGCONV_F16: return 2e-3;
-  default: return 2e-2;
+  case RINGCONV_F64:
+    return 1e-12;
+  case RINGCONV_F32:
+    return 1e-5;
+  case RINGCONV_F16:
+    return 2e-3;
+  default:
+    return 2e-2;
   }
 }
 
@@ -142,8 +146,8 @@ void rcrt_compare_rank(rcrt_rank *r, rcrt_compared *compared) {
     int64_t elements = 0;
     rcrt_product(operand->sizes, operand->rank, &elements);
     double scale = fmax(1, largest(operand->dtype, d->reference[o], elements));
-    compared[o] = (rcrt_compared){.bound = relative_bound(operand->dtype, &d->flags) * scale, .first_bad = -1,
-                                  .identical = 1};
+    compared[o] =
+        (rcrt_compared){.bound = relative_bound(operand->dtype, &d->flags) * scale, .first_bad = -1, .identical = 1};
     compare_output(&d->program->mesh, operand, r->position, r->out[o], d->reference[o], &compared[o]);
   }
 }
@@ -179,9 +183,9 @@ static bool print_output(const rcrt_driver *d, int32_t o) {
   rcrt_operand_text(d->program, d->program->num_inputs + o, what, sizeof what);
   if (all.bad) {
     index_text(operand, all.first_bad, where, sizeof where);
-    rcrt_print_error(d, "%s: max error %.3g, bound %.3g, beyond it %" PRId64 " of %" PRId64
-                     " elements, first %s on rank %" PRId64, what, all.max_error, all.bound, all.bad, all.elements,
-                     where, bad_rank);
+    rcrt_print_error(
+        d, "%s: max error %.3g, bound %.3g, beyond it %" PRId64 " of %" PRId64 " elements, first %s on rank %" PRId64,
+        what, all.max_error, all.bound, all.bad, all.elements, where, bad_rank);
     return false;
   }
   if (all.identical)

@@ -86,8 +86,8 @@ static int run(rcrt_driver *d, const rcrt_launcher *launcher) {
   if (!check_program(d))
     return 1;
   snprintf(d->token, sizeof d->token, "%lx-%llx", (long)getpid(), (unsigned long long)rcrt_now());
-  bool mpi = d->flags.transport == RINGCONV_TRANSPORT_MPI ||
-             (d->flags.transport == RCRT_TRANSPORT_AUTO && launcher->size > 0);
+  bool mpi =
+      d->flags.transport == RINGCONV_TRANSPORT_MPI || (d->flags.transport == RCRT_TRANSPORT_AUTO && launcher->size > 0);
   if (mpi && launcher->problem)
     return refuse(d, launcher, launcher->problem);
   return mpi ? rcrt_launch_mpi(d, launcher) : rcrt_launch_threads(d);

@@ -82,9 +82,9 @@ typedef struct rcrt_rank {
   ringconv_session *session;
   void **in, **out, **other; /* shards; other: outputs of later runs */
   const void **in_data, **parameters;
-  bool done;   /* everything succeeded, on all ranks */
-  bool fatal;  /* MPI: peers may be gone, nothing collective is left to do */
-  bool speaks; /* MPI: the first of the ranks that failed together */
+  bool done;         /* everything succeeded, on all ranks */
+  bool fatal;        /* MPI: peers may be gone, nothing collective is left to do */
+  bool speaks;       /* MPI: the first of the ranks that failed together */
   int64_t agreed_at; /* time of the last agreement */
   int32_t code;
   char text[RCRT_TEXT];

@@ -14,20 +14,41 @@
 #include <string.h>
 
 enum {
-  FLAG_INPUT = 1000, FLAG_OUTPUT, FLAG_CHECK, FLAG_RTOL, FLAG_SEED, FLAG_REPEAT, FLAG_TIMEOUT, FLAG_TRANSPORT,
-  FLAG_JSON, FLAG_TRACE, FLAG_REPORT, FLAG_HELP, FLAG_VERSION, FLAG_PARAMS, FLAG_GRAPH, FLAG_SIMULATE
+  FLAG_INPUT = 1000,
+  FLAG_OUTPUT,
+  FLAG_CHECK,
+  FLAG_RTOL,
+  FLAG_SEED,
+  FLAG_REPEAT,
+  FLAG_TIMEOUT,
+  FLAG_TRANSPORT,
+  FLAG_JSON,
+  FLAG_TRACE,
+  FLAG_REPORT,
+  FLAG_HELP,
+  FLAG_VERSION,
+  FLAG_PARAMS,
+  FLAG_GRAPH,
+  FLAG_SIMULATE
 };
 
-static const struct option options[] = {
-    {"input", required_argument, NULL, FLAG_INPUT},     {"output", required_argument, NULL, FLAG_OUTPUT},
-    {"check", no_argument, NULL, FLAG_CHECK},           {"rtol", required_argument, NULL, FLAG_RTOL},
-    {"seed", required_argument, NULL, FLAG_SEED},       {"repeat", required_argument, NULL, FLAG_REPEAT},
-    {"timeout", required_argument, NULL, FLAG_TIMEOUT}, {"transport", required_argument, NULL, FLAG_TRANSPORT},
-    {"json", required_argument, NULL, FLAG_JSON},       {"trace", required_argument, NULL, FLAG_TRACE},
-    {"report", no_argument, NULL, FLAG_REPORT},         {"help", no_argument, NULL, FLAG_HELP},
-    {"version", no_argument, NULL, FLAG_VERSION},       {"params", required_argument, NULL, FLAG_PARAMS},
-    {"graph", no_argument, NULL, FLAG_GRAPH},           {"simulate", no_argument, NULL, FLAG_SIMULATE},
-    {NULL, 0, NULL, 0}};
+static const struct option options[] = {{"input", required_argument, NULL, FLAG_INPUT},
+                                        {"output", required_argument, NULL, FLAG_OUTPUT},
+                                        {"check", no_argument, NULL, FLAG_CHECK},
+                                        {"rtol", required_argument, NULL, FLAG_RTOL},
+                                        {"seed", required_argument, NULL, FLAG_SEED},
+                                        {"repeat", required_argument, NULL, FLAG_REPEAT},
+                                        {"timeout", required_argument, NULL, FLAG_TIMEOUT},
+                                        {"transport", required_argument, NULL, FLAG_TRANSPORT},
+                                        {"json", required_argument, NULL, FLAG_JSON},
+                                        {"trace", required_argument, NULL, FLAG_TRACE},
+                                        {"report", no_argument, NULL, FLAG_REPORT},
+                                        {"help", no_argument, NULL, FLAG_HELP},
+                                        {"version", no_argument, NULL, FLAG_VERSION},
+                                        {"params", required_argument, NULL, FLAG_PARAMS},
+                                        {"graph", no_argument, NULL, FLAG_GRAPH},
+                                        {"simulate", no_argument, NULL, FLAG_SIMULATE},
+                                        {NULL, 0, NULL, 0}};
 
 typedef struct parser {
   const ringconv_program *program;
@@ -145,15 +166,19 @@ static bool read_flag(parser *p, int flag, const char *word) {
   rcrt_flags *f = p->flags;
   uint64_t number;
   switch (flag) {
-  case FLAG_INPUT: return read_file_flag(p, false, word);
-  case FLAG_OUTPUT: return read_file_flag(p, true, word);
-  case FLAG_CHECK: return f->check = true;
+  case FLAG_INPUT:
+    return read_file_flag(p, false, word);
+  case FLAG_OUTPUT:
+    return read_file_flag(p, true, word);
+  case FLAG_CHECK:
+    return f->check = true;
   case FLAG_RTOL:
     f->has_rtol = true;
     if (!read_double(p, "rtol", word, &f->rtol))
       return false;
     return f->rtol >= 0 || bad(p, "--rtol: '%s' is negative", word);
-  case FLAG_SEED: return read_unsigned(p, "seed", word, &f->seed);
+  case FLAG_SEED:
+    return read_unsigned(p, "seed", word, &f->seed);
   case FLAG_REPEAT:
     if (!read_unsigned(p, "repeat", word, &number))
       return false;
@@ -163,15 +188,26 @@ static bool read_flag(parser *p, int flag, const char *word) {
     if (!read_double(p, "timeout", word, &f->timeout))
       return false;
     return f->timeout > 0 || bad(p, "--timeout: '%s' is no time", word);
-  case FLAG_TRANSPORT: return read_transport(p, word);
-  case FLAG_JSON: f->json = word; break;
-  case FLAG_TRACE: f->trace = word; break;
-  case FLAG_REPORT: return f->report = true;
-  case FLAG_HELP: return f->help = true;
-  case FLAG_VERSION: return f->version = true;
-  case FLAG_PARAMS: return bad(p, "--params is not available yet");
-  case FLAG_GRAPH: return bad(p, "--graph is not available yet");
-  case FLAG_SIMULATE: return bad(p, "--simulate is not available yet");
+  case FLAG_TRANSPORT:
+    return read_transport(p, word);
+  case FLAG_JSON:
+    f->json = word;
+    break;
+  case FLAG_TRACE:
+    f->trace = word;
+    break;
+  case FLAG_REPORT:
+    return f->report = true;
+  case FLAG_HELP:
+    return f->help = true;
+  case FLAG_VERSION:
+    return f->version = true;
+  case FLAG_PARAMS:
+    return bad(p, "--params is not available yet");
+  case FLAG_GRAPH:
+    return bad(p, "--graph is not available yet");
+  case FLAG_SIMULATE:
+    return bad(p, "--simulate is not available yet");
   }
   return *word || bad(p, "--%s: no file is named", flag == FLAG_JSON ? "json" : "trace");
 }

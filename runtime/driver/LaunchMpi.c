@@ -82,7 +82,9 @@ static bool agree_on_program(rcrt_driver *d, const place *p) {
 static int run_here(rcrt_driver *d, const place *p) {
   ringconv_options options = {RINGCONV_ABI_VERSION, d->flags.timeout};
   ringconv_world world = {.rank = p->rank, .size = p->size, .transport = RINGCONV_TRANSPORT_MPI, .mpi_comm = p->comm};
-  rcrt_rank r = {.driver = d, .rank = p->rank, .position = rcrt_mesh_position(&d->program->mesh, p->rank),
+  rcrt_rank r = {.driver = d,
+                 .rank = p->rank,
+                 .position = rcrt_mesh_position(&d->program->mesh, p->rank),
                  .agreed_at = rcrt_now()};
   int32_t code = ringconv_session_create(d->program, &r.session, &world, &options);
   if (code) {

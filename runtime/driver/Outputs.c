@@ -70,7 +70,8 @@ static bool possible(const char *path, char *text) {
     return fail(text, "an output", "its name is too long");
   /* A rename onto a device would replace it. */
   if (stat(path, &s) == 0 && !S_ISREG(s.st_mode))
-    return fail(text, path, S_ISDIR(s.st_mode) ? "a folder, expected the name of a file" : "exists and is no plain file");
+    return fail(text, path,
+                S_ISDIR(s.st_mode) ? "a folder, expected the name of a file" : "exists and is no plain file");
   const char *slash = strrchr(path, '/');
   snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
   if (access(folder, W_OK | X_OK))
@@ -196,13 +197,13 @@ static bool write_output(const rcrt_driver *d, int32_t i, int64_t position, cons
   temporary_path(d, d->flags.outputs[i], path);
   int fd = open(path, O_RDWR | O_CLOEXEC);
   if (fd < 0) {
-    snprintf(text, RCRT_TEXT, "%s: rank %lld cannot open the file that rank 0 made (%s): do all ranks share this folder?",
+    snprintf(text, RCRT_TEXT,
+             "%s: rank %lld cannot open the file that rank 0 made (%s): do all ranks share this folder?",
              d->flags.outputs[i], (long long)position, strerror(errno));
     return false;
   }
-  bool ok = d->transport == RINGCONV_TRANSPORT_THREADS
-                ? write_mapped(fd, begin, operand, offsets, sizes, data)
-                : write_runs(fd, (off_t)begin, operand, offsets, sizes, data);
+  bool ok = d->transport == RINGCONV_TRANSPORT_THREADS ? write_mapped(fd, begin, operand, offsets, sizes, data)
+                                                       : write_runs(fd, (off_t)begin, operand, offsets, sizes, data);
   return close_file(fd, ok, d->flags.outputs[i], text);
 }
 

@@ -127,8 +127,7 @@ static void json_dims(FILE *f, const rcrt_driver *d, const ringconv_op *op, int6
   fputs("\"dims\": [", f);
   for (int32_t k = 0; k < op->num_dims; ++k) {
     intervals v = intervals_of(d, &op->dims[k], position);
-    fprintf(f,
-            "%s{\"dim\": %d, \"owned\": [%" PRId64 ", %" PRId64 "], \"needed\": [%" PRId64 ", %" PRId64 "]}",
+    fprintf(f, "%s{\"dim\": %d, \"owned\": [%" PRId64 ", %" PRId64 "], \"needed\": [%" PRId64 ", %" PRId64 "]}",
             k ? ", " : "", op->dims[k].dim, v.own_begin, v.own_end, v.need_begin, v.need_end);
   }
   fputs("]", f);

@@ -103,8 +103,8 @@ void rcrt_channel_keep(rcrt_channel *channel, rcrt_block *block) {
   rcrt_block *head = atomic_load_explicit(&channel->kept, memory_order_relaxed);
   do
     block->next = head;
-  while (!atomic_compare_exchange_weak_explicit(&channel->kept, &head, block, memory_order_release,
-                                                memory_order_relaxed));
+  while (
+      !atomic_compare_exchange_weak_explicit(&channel->kept, &head, block, memory_order_release, memory_order_relaxed));
 }
 
 static void futex_wake(_Atomic uint32_t *word) { syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0); }

@@ -50,7 +50,7 @@ typedef struct rcrt_channel {
 
 struct ringconv_team {
   int64_t size;
-  int spins; /* polls before a rank gives its core away */
+  int spins;            /* polls before a rank gives its core away */
   pthread_mutex_t lock; /* create and destroy only */
   rcrt_channel *channels;
   int64_t created[]; /* sessions of each rank so far */

@@ -226,8 +226,13 @@ static void threads_close(ringconv_context *context) {
 }
 
 static const rcrt_transport threads = {
-    .post = threads_post,       .wait = threads_wait,     .poll = threads_poll,   .fail = threads_fail,
-    .abandon = threads_abandon, .forget = threads_forget, .close = threads_close,
+    .post = threads_post,
+    .wait = threads_wait,
+    .poll = threads_poll,
+    .fail = threads_fail,
+    .abandon = threads_abandon,
+    .forget = threads_forget,
+    .close = threads_close,
 };
 
 int64_t rcrt_threads_first_failed(const ringconv_context *context) {

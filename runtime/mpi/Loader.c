@@ -24,8 +24,8 @@ static const char *const implementations[] = {"openmpi", "mpich", "other"};
 static const char *loaded_implementation(void) {
   static const struct {
     const char *file, *name;
-  } known[] = {{"libmpi.so.40", "openmpi"},   {"libmpich.so.12", "mpich"}, {"libmpi.so.12", "mpich"},
-               {"libmpi.so.20", "openmpi"}};
+  } known[] = {
+      {"libmpi.so.40", "openmpi"}, {"libmpich.so.12", "mpich"}, {"libmpi.so.12", "mpich"}, {"libmpi.so.20", "openmpi"}};
   for (size_t i = 0; i < sizeof known / sizeof *known; ++i) {
     void *handle = dlopen(known[i].file, RTLD_LAZY | RTLD_NOLOAD);
     if (!handle)

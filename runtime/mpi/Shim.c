@@ -215,10 +215,15 @@ static void shim_close(ringconv_mpi_link *link, int failed) {
 static MPI_Datatype element_type(int64_t size, int *per_element) {
   *per_element = 1;
   switch (size) {
-  case 2: return MPI_UINT16_T;
-  case 4: return MPI_UINT32_T;
-  case 8: return MPI_UINT64_T;
-  default: *per_element = (int)size; return MPI_BYTE;
+  case 2:
+    return MPI_UINT16_T;
+  case 4:
+    return MPI_UINT32_T;
+  case 8:
+    return MPI_UINT64_T;
+  default:
+    *per_element = (int)size;
+    return MPI_BYTE;
   }
 }
 
@@ -266,7 +271,8 @@ static int piece_type(const ringconv_mpi_piece *p, MPI_Datatype *type) {
   int code = MPI_Type_contiguous((int)run, element, type);
   for (int64_t d = 0; code == MPI_SUCCESS && d < l.dims; ++d) {
     MPI_Datatype outer = MPI_DATATYPE_NULL;
-    code = l.sizes[d] > INT_MAX ? MPI_ERR_COUNT : MPI_Type_create_hvector((int)l.sizes[d], 1, (MPI_Aint)l.strides[d], *type, &outer);
+    code = l.sizes[d] > INT_MAX ? MPI_ERR_COUNT
+                                : MPI_Type_create_hvector((int)l.sizes[d], 1, (MPI_Aint)l.strides[d], *type, &outer);
     MPI_Type_free(type);
     *type = outer;
   }
@@ -530,10 +536,20 @@ static void shim_release(ringconv_mpi_batch *batch) {
 }
 
 EXPORT const ringconv_mpi_functions ringconv_mpi_table = {
-    .abi_version = RINGCONV_MPI_ABI, .implementation = IMPLEMENTATION, .init = shim_init,
-    .world = shim_world,             .finalize = shim_finalize,        .abort_all = shim_abort,
-    .open = shim_open,               .open_test = shim_open_test,      .post = shim_post,
-    .test = shim_test,               .pending = shim_pending,          .abandon = shim_abandon,
-    .release = shim_release,         .tell = shim_tell,                .told = shim_told,
+    .abi_version = RINGCONV_MPI_ABI,
+    .implementation = IMPLEMENTATION,
+    .init = shim_init,
+    .world = shim_world,
+    .finalize = shim_finalize,
+    .abort_all = shim_abort,
+    .open = shim_open,
+    .open_test = shim_open_test,
+    .post = shim_post,
+    .test = shim_test,
+    .pending = shim_pending,
+    .abandon = shim_abandon,
+    .release = shim_release,
+    .tell = shim_tell,
+    .told = shim_told,
     .close = shim_close,
 };

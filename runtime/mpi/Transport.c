@@ -116,9 +116,11 @@ static void add_side(builder *b, const rcrt_group *group, const rcrt_side *side)
     const rcrt_message *message = &side->messages[m];
     if (message->peer == b->context->position)
       continue;
-    b->x->batch.messages[b->message++] = (ringconv_mpi_message){
-        .peer = (int32_t)rank_of(b->context, message->peer), .num_pieces = message->num_pieces,
-        .pieces = b->x->pieces + b->piece, .bytes = message->bytes, .got = -1};
+    b->x->batch.messages[b->message++] = (ringconv_mpi_message){.peer = (int32_t)rank_of(b->context, message->peer),
+                                                                .num_pieces = message->num_pieces,
+                                                                .pieces = b->x->pieces + b->piece,
+                                                                .bytes = message->bytes,
+                                                                .got = -1};
     for (int32_t p = message->first; p >= 0; p = side->pieces[p].next)
       add_piece(b, group, &side->pieces[p]);
   }
@@ -275,8 +277,13 @@ static void mpi_close(ringconv_context *context) {
 }
 
 static const rcrt_transport transport = {
-    .post = mpi_post,       .wait = mpi_wait,     .poll = told,       .fail = mpi_fail,
-    .abandon = mpi_abandon, .forget = mpi_forget, .close = mpi_close,
+    .post = mpi_post,
+    .wait = mpi_wait,
+    .poll = told,
+    .fail = mpi_fail,
+    .abandon = mpi_abandon,
+    .forget = mpi_forget,
+    .close = mpi_close,
 };
 
 /* ---- Opening ---- */

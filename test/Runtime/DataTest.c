@@ -190,8 +190,8 @@ static void test_boxes(void) {
   static const int64_t begin0[] = {0, 3, 6, 8, 10}, begin2[] = {0, 0, 7, 9};
   ringconv_cut cuts[] = {{2, axes0, {2, runs0}}, {0}, {1, axes2, {3, runs2}}};
   ringconv_operand x = {"x", RINGCONV_F32, 3, sizes, cuts, 0};
-  ringconv_program program = {.abi_version = RINGCONV_ABI_VERSION, .mesh = {3, names, extents, ids}, .num_inputs = 1,
-                              .inputs = &x};
+  ringconv_program program = {
+      .abi_version = RINGCONV_ABI_VERSION, .mesh = {3, names, extents, ids}, .num_inputs = 1, .inputs = &x};
   for (int64_t rank = 0; rank < 12; ++rank) {
     int64_t offsets[3], box[3], position = rank < 6 ? 5 - rank : rank;
     int64_t a = position / 6, b = position / 2 % 3, c = position % 2, part = c * 2 + a;
@@ -224,6 +224,22 @@ static void test_sizes(void) {
   CHECK(rcrt_mesh_size(&(ringconv_mesh){.num_axes = 2, .extents = many}) == -1);
 }
 
+/* Tensors that no machine holds end in a text, before and after the count. */
+static void test_too_large(void) {
+  const int64_t overflows[] = {INT64_C(1) << 40, INT64_C(1) << 40}, huge[] = {INT64_C(1) << 48, 16};
+  ringconv_operand x = {"x", RINGCONV_F64, 2, overflows, NULL, 0};
+  char text[RCRT_TEXT];
+  void *data;
+  CHECK(!rcrt_allocate_box(&x, overflows, &data, text));
+  CHECK_TEXT(text, "a tensor of shape [1099511627776, 1099511627776] has more bytes than can be counted");
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* they end the process */
+  CHECK(!rcrt_allocate_box(&x, huge, &data, text));
+  CHECK_TEXT(text, "no memory for 36028797018963968 bytes of a tensor of shape [281474976710656, 16]");
+#else
+  (void)huge;
+#endif
+}
+
 /* ---- .npy ---- */
 
 static const char *parse(const char *version, const char *dict, rcrt_npy_header *h) {
@@ -246,11 +262,20 @@ static void test_npy_headers(void) {
   CHECK(!parse("\2", "{'shape': (), 'fortran_order': True, \"descr\": \"|V2\"}", &h) && h.rank == 0 && h.fortran);
   CHECK(!parse("\3", "{'descr': '<f4', 'fortran_order': False, 'shape': (7,)}", &h) && h.rank == 1);
   static const char *const bad[] = {
-      "", "{", "{}", "[1]", "{'descr': '<f4'}", "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': ()}",
-      "{'descr': '<f4', 'fortran_order': 0, 'shape': ()}", "{'descr': '<f4', 'fortran_order': False, 'shape': (-1,)}",
+      "",
+      "{",
+      "{}",
+      "[1]",
+      "{'descr': '<f4'}",
+      "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': ()}",
+      "{'descr': '<f4', 'fortran_order': 0, 'shape': ()}",
+      "{'descr': '<f4', 'fortran_order': False, 'shape': (-1,)}",
       "{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,)}",
-      "{'descr': '<f4', 'fortran_order': False, 'shape': (1 2)}", "{'descr': '<f4', 'fortran_order': False, 'shape': 3}",
-      "{'descr': '<f4', 'fortran_order': False, 'shape': (3,", "{'descr': '<f4", "{'x': 1}",
+      "{'descr': '<f4', 'fortran_order': False, 'shape': (1 2)}",
+      "{'descr': '<f4', 'fortran_order': False, 'shape': 3}",
+      "{'descr': '<f4', 'fortran_order': False, 'shape': (3,",
+      "{'descr': '<f4",
+      "{'x': 1}",
       "{'descr': '<f4' 'fortran_order': False, 'shape': ()}",
       "{'descr': 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa', 'fortran_order': False, 'shape': ()}"};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i)
@@ -430,6 +455,7 @@ int main(void) {
   RUN_TEST(test_tables);
   RUN_TEST(test_boxes);
   RUN_TEST(test_sizes);
+  RUN_TEST(test_too_large);
   RUN_TEST(test_npy_headers);
   RUN_TEST(test_npy_mutations);
   RUN_TEST(test_npy_round_trip);

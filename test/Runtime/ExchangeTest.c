@@ -304,7 +304,11 @@ static int32_t coordinates(ringconv_context *c, void *const *in, void *const *ou
 
 static void on_mesh(const char *name, ringconv_rank_fn run, int sessions, int runs) {
   static outcome o;
-  job j = {.run = run, .extents = {extents[0], extents[1]}, .timeout = 60, .sessions = sessions, .runs = runs,
+  job j = {.run = run,
+           .extents = {extents[0], extents[1]},
+           .timeout = 60,
+           .sessions = sessions,
+           .runs = runs,
            .other_program = -1};
   run_job(&j, &o);
   CHECK(all_succeeded(&j, &o));
@@ -315,7 +319,11 @@ static void on_mesh(const char *name, ringconv_rank_fn run, int sessions, int ru
 
 static void check_counters(void) {
   static outcome o;
-  job j = {.run = ring_reversed, .extents = {extents[0], extents[1]}, .timeout = 60, .sessions = 1, .runs = 3,
+  job j = {.run = ring_reversed,
+           .extents = {extents[0], extents[1]},
+           .timeout = 60,
+           .sessions = 1,
+           .runs = 3,
            .other_program = -1};
   run_job(&j, &o);
   for (int64_t r = 0; r < size_of_mesh(); ++r)
@@ -334,8 +342,13 @@ static void permuted(void) {
   int64_t ids[MAX_RANKS], n = size_of_mesh();
   for (int64_t p = 0; p < n; ++p)
     ids[p] = (n + 1 - p) % n;
-  job j = {.run = in_flight, .extents = {extents[0], extents[1]}, .device_ids = ids, .timeout = 60, .sessions = 1,
-           .runs = 1, .other_program = -1};
+  job j = {.run = in_flight,
+           .extents = {extents[0], extents[1]},
+           .device_ids = ids,
+           .timeout = 60,
+           .sessions = 1,
+           .runs = 1,
+           .other_program = -1};
   run_job(&j, &o);
   CHECK(all_succeeded(&j, &o));
   j.run = all_reduces;

@@ -205,15 +205,31 @@ static int32_t misuse(ringconv_context *c, void *const *in, void *const *out) {
   int64_t one[] = {1, 1}, none[] = {0, 1};
   char byte = 0;
   switch (misuse_case) {
-  case 0: TRY(ringconv_rt_group(c, 1)); return ringconv_rt_group(c, 1);
-  case 1: return ringconv_rt_wait(c, 1);
-  case 2: return ringconv_rt_post(c, 1);
-  case 3: TRY(ringconv_rt_group(c, 1)); return ringconv_rt_send(c, 1, RANKS, &byte, 1, 1, one);
-  case 4: TRY(ringconv_rt_group(c, 1)); return ringconv_rt_recv(c, 1, -1, &byte, 1, 1, one, 0);
-  case 5: TRY(ringconv_rt_group(c, 1)); return ringconv_rt_send(c, 1, 0, &byte, 1, 1, none);
-  case 6: TRY(ringconv_rt_group(c, 1)); return ringconv_rt_send(c, 1, 0, &byte, 1, 65, one);
-  case 7: TRY(ringconv_rt_group(c, 1)); TRY(ringconv_rt_post(c, 1)); return 0;
-  case 8: return ringconv_rt_all_reduce(c, 1, 1, RINGCONV_F16, &byte, 1, one);
+  case 0:
+    TRY(ringconv_rt_group(c, 1));
+    return ringconv_rt_group(c, 1);
+  case 1:
+    return ringconv_rt_wait(c, 1);
+  case 2:
+    return ringconv_rt_post(c, 1);
+  case 3:
+    TRY(ringconv_rt_group(c, 1));
+    return ringconv_rt_send(c, 1, RANKS, &byte, 1, 1, one);
+  case 4:
+    TRY(ringconv_rt_group(c, 1));
+    return ringconv_rt_recv(c, 1, -1, &byte, 1, 1, one, 0);
+  case 5:
+    TRY(ringconv_rt_group(c, 1));
+    return ringconv_rt_send(c, 1, 0, &byte, 1, 1, none);
+  case 6:
+    TRY(ringconv_rt_group(c, 1));
+    return ringconv_rt_send(c, 1, 0, &byte, 1, 65, one);
+  case 7:
+    TRY(ringconv_rt_group(c, 1));
+    TRY(ringconv_rt_post(c, 1));
+    return 0;
+  case 8:
+    return ringconv_rt_all_reduce(c, 1, 1, RINGCONV_F16, &byte, 1, one);
   default: /* an error that the program swallowed */
     ringconv_rt_wait(c, 5);
     return 0;
@@ -221,11 +237,16 @@ static int32_t misuse(ringconv_context *c, void *const *in, void *const *out) {
 }
 
 static void test_misuse(void) {
-  static const char *const texts[] = {"exchange 1: begun again before its wait", "exchange 1: waited for, but not posted",
-                                      "exchange 1: used outside of its group", "exchange 1: send to rank 4 of 4",
-                                      "exchange 1: receive from rank -1 of 4", "a piece without elements",
-                                      "a piece with 65 dimensions, at most 64", "exchange 1: never waited for",
-                                      "exchange 1: no sums of f16", "exchange 5: waited for, but not posted"};
+  static const char *const texts[] = {"exchange 1: begun again before its wait",
+                                      "exchange 1: waited for, but not posted",
+                                      "exchange 1: used outside of its group",
+                                      "exchange 1: send to rank 4 of 4",
+                                      "exchange 1: receive from rank -1 of 4",
+                                      "a piece without elements",
+                                      "a piece with 65 dimensions, at most 64",
+                                      "exchange 1: never waited for",
+                                      "exchange 1: no sums of f16",
+                                      "exchange 5: waited for, but not posted"};
   for (misuse_case = 0; misuse_case < 10; ++misuse_case) {
     job j = {.run = misuse, .extents = {1, RANKS}, .timeout = 5, .sessions = 1, .runs = 1, .other_program = -1};
     run_job(&j, &o);
@@ -268,8 +289,14 @@ static int32_t see_inputs(ringconv_context *c, void *const *in, void *const *out
 }
 
 static ringconv_program small_program(void) {
-  return (ringconv_program){.abi_version = RINGCONV_ABI_VERSION, .entry = "main", .cpu_features = "", .num_inputs = 3,
-                            .num_outputs = 1, .inputs = operands, .outputs = operands, .run = see_inputs};
+  return (ringconv_program){.abi_version = RINGCONV_ABI_VERSION,
+                            .entry = "main",
+                            .cpu_features = "",
+                            .num_inputs = 3,
+                            .num_outputs = 1,
+                            .inputs = operands,
+                            .outputs = operands,
+                            .run = see_inputs};
 }
 
 static void test_parameters(void) {
@@ -294,7 +321,8 @@ static void test_parameters(void) {
   ringconv_session_destroy(s);
 }
 
-static void expect_refused(ringconv_program p, ringconv_world world, const ringconv_options *options, const char *text) {
+static void expect_refused(ringconv_program p, ringconv_world world, const ringconv_options *options,
+                           const char *text) {
   ringconv_session *s = NULL;
   CHECK(ringconv_session_create(&p, &s, &world, options) != 0);
   CHECK_TEXT(ringconv_session_error(s), text);

@@ -57,6 +57,8 @@ static inline uint64_t next_random(uint64_t *state) {
   *state = x;
   return x * UINT64_C(0x2545f4914f6cdd1d) >> 16;
 }
-static inline int64_t random_below(uint64_t *state, int64_t bound) { return (int64_t)(next_random(state) % (uint64_t)bound); }
+static inline int64_t random_below(uint64_t *state, int64_t bound) {
+  return (int64_t)(next_random(state) % (uint64_t)bound);
+}
 
 #endif

@@ -75,10 +75,18 @@ static void *run_thread(void *argument) {
   static const ringconv_cut whole[] = {{0}};
   ringconv_operand scalar = {"r", RINGCONV_I64, 1, one, whole, 0}, inputs[] = {scalar, scalar};
   for (int s = 0; s < t->j->sessions; ++s) {
-    ringconv_program program = {.abi_version = RINGCONV_ABI_VERSION, .entry = "main", .hash = 17, .target = "host",
-                                .cpu_features = "", .mesh = {2, names, t->j->extents, t->j->device_ids},
-                                .num_inputs = 2, .num_outputs = 1, .num_exchanges = 8, .inputs = inputs,
-                                .outputs = &scalar, .run = t->j->run};
+    ringconv_program program = {.abi_version = RINGCONV_ABI_VERSION,
+                                .entry = "main",
+                                .hash = 17,
+                                .target = "host",
+                                .cpu_features = "",
+                                .mesh = {2, names, t->j->extents, t->j->device_ids},
+                                .num_inputs = 2,
+                                .num_outputs = 1,
+                                .num_exchanges = 8,
+                                .inputs = inputs,
+                                .outputs = &scalar,
+                                .run = t->j->run};
     if (t->rank == t->j->other_program)
       program.hash = 18;
     run_session(t, &program);

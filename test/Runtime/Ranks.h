@@ -17,7 +17,7 @@ typedef struct job {
   int64_t extents[2]; /* of a mesh with two axes */
   const int64_t *device_ids;
   double timeout;
-  int sessions, runs; /* sessions one after the other on one team, runs of each */
+  int sessions, runs;    /* sessions one after the other on one team, runs of each */
   int64_t other_program; /* rank that runs a program with another hash, or -1 */
 } job;
 

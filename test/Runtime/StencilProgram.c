@@ -203,17 +203,27 @@ int main(int argc, char **argv) {
   ringconv_operand inputs[2] = {{"x", RINGCONV_F32, 2, x_sizes, cuts, 0},
                                 {"k", RINGCONV_F32, 2, k_sizes, whole, RINGCONV_PARAMETER}};
   ringconv_operand outputs[2] = {{"y", RINGCONV_F32, 2, x_sizes, cuts, 0}, {"s", RINGCONV_F64, 1, s_sizes, whole, 0}};
-  ringconv_op_dim dims[2] = {
-      {0, 1, &axis_y, table(runs[2], H, extents[0], 0, 0), table(runs[3], H, extents[0], 1, 0),
-       table(runs[4], H, extents[0], 0, -1), table(runs[5], H, extents[0], 1, 1)},
-      {1, 1, &axis_x, table(runs[6], W, extents[1], 0, 0), table(runs[7], W, extents[1], 1, 0),
-       table(runs[8], W, extents[1], 0, -1), table(runs[9], W, extents[1], 1, 1)}};
+  ringconv_op_dim dims[2] = {{0, 1, &axis_y, table(runs[2], H, extents[0], 0, 0), table(runs[3], H, extents[0], 1, 0),
+                              table(runs[4], H, extents[0], 0, -1), table(runs[5], H, extents[0], 1, 1)},
+                             {1, 1, &axis_x, table(runs[6], W, extents[1], 0, 0), table(runs[7], W, extents[1], 1, 0),
+                              table(runs[8], W, extents[1], 0, -1), table(runs[9], W, extents[1], 1, 1)}};
   ringconv_op op = {"conv 3x3 stride 1", "stencil.mlir:3:8", 3, 2, dims};
   const char *features = getenv("RINGCONV_TEST_FEATURES");
-  ringconv_program program = {.abi_version = RINGCONV_ABI_VERSION, .entry = "main", .hash = 0x1234, .target = "host",
-                              .cpu_features = features ? features : "", .mesh = {2, names, extents, NULL},
-                              .num_inputs = 2, .num_outputs = 2, .num_ops = 1, .num_exchanges = 2, .inputs = inputs,
-                              .outputs = outputs, .ops = &op, .run = run, .reference = reference};
+  ringconv_program program = {.abi_version = RINGCONV_ABI_VERSION,
+                              .entry = "main",
+                              .hash = 0x1234,
+                              .target = "host",
+                              .cpu_features = features ? features : "",
+                              .mesh = {2, names, extents, NULL},
+                              .num_inputs = 2,
+                              .num_outputs = 2,
+                              .num_ops = 1,
+                              .num_exchanges = 2,
+                              .inputs = inputs,
+                              .outputs = outputs,
+                              .ops = &op,
+                              .run = run,
+                              .reference = reference};
   if (!strcmp(fault, "program") && is_process(fault_rank))
     program.hash = 0x4321;
   return ringconv_main(argc, argv, &program);

@@ -65,13 +65,19 @@ class Result:
         self.errors = [l for l in err.splitlines() if l.startswith(NAME + ": error: ")]
 
 
-def run(*words, mesh="1x1", launcher=None, fault=None, env=None, timeout=60, limit=None):
+def run(*words, mesh="1x1", launcher=None, fault=None, env=None, timeout=60, limit=None, memory=None):
     e = {k: v for k, v in os.environ.items() if not k.startswith("RINGCONV_")}
     e.update(RINGCONV_TEST_MESH=mesh, **(env or {}))
     if fault:
         e["RINGCONV_TEST_FAULT"] = fault
     cmd = (launcher or []) + [PROGRAM] + list(words)
-    pre = (lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))) if limit is not None else None
+
+    def limits():
+        if limit is not None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+        if memory is not None:
+            resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    pre = limits if limit is not None or memory is not None else None
     p = subprocess.Popen(cmd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, env=e,
                          start_new_session=True, preexec_fn=pre)
     try:
@@ -176,6 +182,14 @@ def test_outputs_fail():
     os.remove("z.npy")
 
 
+def test_too_much():
+    refused("2^20 ranks", "the mesh has 1048576 ranks, at most 4096 can be threads", mesh="1024x1024")
+    refused("2^70 ranks", "more ranks than can be counted", mesh="34359738368x34359738368")
+    # An address space of 1 GB does not hold the stacks of 1024 threads; sanitizers need more for themselves.
+    if b"__asan_init" not in open(PROGRAM, "rb").read() and b"__tsan_init" not in open(PROGRAM, "rb").read():
+        refused("no threads left", "no thread for rank ", mesh="32x32", memory=1 << 30)
+
+
 # ---- on any transport ----
 def test_runs(how, launch):
     open("x.npy", "wb").write(npy(X, (H, W)))
@@ -243,6 +257,37 @@ def test_faults(how, launch):
             check(f"{how} {kind} on rank {rank}: nothing left", not glob.glob("z.npy*"))
 
 
+def processes(word):
+    """Processes of PROGRAM with this word on their command line."""
+    found = []
+    for path in glob.glob("/proc/[0-9]*/cmdline"):
+        try:
+            words = open(path, "rb").read().split(b"\0")
+        except OSError:
+            continue
+        if words[0] == PROGRAM.encode() and word.encode() in words:
+            found.append(path)
+    return found
+
+
+def test_interrupt(how, launch):
+    """Ctrl-C goes to the launcher, or to the program where there is none."""
+    for number in [signal.SIGINT, signal.SIGTERM]:
+        e = dict(os.environ, RINGCONV_TEST_MESH="2x2")
+        cmd = (launch("2x2") or []) + [PROGRAM, "--repeat=20000000", "--output=0=z.npy", "--trace=t.json"]
+        p = subprocess.Popen(cmd, env=e, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        time.sleep(1.5)
+        p.send_signal(number)
+        begin = time.time()
+        try:
+            p.communicate(timeout=20)
+        except subprocess.TimeoutExpired:
+            p.kill()
+        left = processes("--repeat=20000000")
+        check(f"{how} {number.name}", p.returncode != 0 and time.time() - begin < 10 and not left)
+        check(f"{how} {number.name}: nothing left", not glob.glob("*.part-*") and not glob.glob("z.npy*"))
+
+
 def test_mpi_only(how, launch):
     r = run("--check", mesh="2x2", launcher=launch("1x3"))
     check(f"{how} mesh size", r.code == 1 and
@@ -263,6 +308,18 @@ def test_mpi_only(how, launch):
     check(f"{how} threads in one process", r.code == 0, r)
     r = run("--check", "--transport=mpi", mesh="1x1", env={"RINGCONV_MPI": f"{LIB}/libringconv_mpi_{how}.so"})
     check(f"{how} alone", r.code == 0 or how == "openmpi", r)
+
+
+def test_without_cleaning_launcher(how, launch):
+    """A launcher that leaves the others alone when one is gone: they end by themselves."""
+    flag = {"mpich": "-disable-auto-cleanup", "openmpi": "--enable-recovery"}[how]
+    for fault in ["stop:1", "silent:2", "error:3"] + (["crash:0"] if how == "openmpi" else []):
+        begin, l = time.time(), launch("2x2")
+        r = run("--timeout=1", "--output=0=z.npy", mesh="2x2", fault=fault, launcher=l[:1] + [flag] + l[1:])
+        # Open MPI's mpirun itself then gives 0, whatever its processes gave.
+        coded = r.code is not None and (r.code or how == "openmpi")
+        check(f"{how} {flag} {fault}", coded and r.errors and time.time() - begin < 11, r)
+        check(f"{how} {flag} {fault}: nothing left", not glob.glob("z.npy*"))
 
 
 def launcher_of(how):
@@ -296,11 +353,14 @@ def main():
                 test_flags()
                 test_bad_files()
                 test_outputs_fail()
+                test_too_much()
             test_runs(how, launch)
             test_reports(how, launch)
             test_faults(how, launch)
+            test_interrupt(how, launch)
             if how != "threads":
                 test_mpi_only(how, launch)
+                test_without_cleaning_launcher(how, launch)
         os.chdir("/")
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0

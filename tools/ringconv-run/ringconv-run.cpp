@@ -7,11 +7,8 @@
 #include "ringconv/Runtime/Session.h"
 #include "ringconv/Target/Compiler.h"
 #include "ringconv/Target/Version.h"
+#include "ringconv/Tools/Driver.h"
 
-#include "mlir/IR/Diagnostics.h"
-#include "mlir/Parser/Parser.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/SourceMgr.h"
 #include <vector>
 
 using namespace mlir;
@@ -73,42 +70,12 @@ bool takeFlag(int argc, char **argv, int &i, Arguments &args) {
   return false;
 }
 
-/// Under a launcher one process speaks for all.
-bool speaks() {
-  for (const char *name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"})
-    if (const char *rank = getenv(name))
-      return StringRef(rank) == "0";
-  return true;
-}
-
-int fail(const Twine &text) {
-  if (speaks())
-    llvm::errs() << "ringconv-run: error: " << text << '\n';
-  return 1;
-}
-
-/// Errors on one line; remarks if asked for; notes never.
-void handleDiagnostics(MLIRContext &context, bool remarks) {
-  context.printOpOnDiagnostic(false);
-  context.getDiagEngine().registerHandler([remarks](Diagnostic &diag) {
-    bool error = diag.getSeverity() == DiagnosticSeverity::Error;
-    if (!speaks() || (!error && !(remarks && diag.getSeverity() == DiagnosticSeverity::Remark)))
-      return success();
-    std::string place;
-    llvm::raw_string_ostream os(place);
-    if (auto file = diag.getLocation()->findInstanceOf<FileLineColLoc>())
-      os << file.getFilename().getValue() << ':' << file.getLine() << ':' << file.getColumn() << ": ";
-    llvm::errs() << place << (error ? "error: " : "remark: ") << diag << '\n';
-    return success();
-  });
-}
-
 FailureOr<const ringconv_program *> compile(const Arguments &args) {
   DialectRegistry registry;
   ringconv::registerDialects(registry);
   MLIRContext context(registry);
-  handleDiagnostics(context, args.options.remarks);
-  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(args.input, &context);
+  ringconv::printDiagnostics(context, args.options.remarks);
+  OwningOpRef<ModuleOp> module = ringconv::readProgram("ringconv-run", args.input, context);
   if (!module)
     return failure();
   FailureOr<ringconv::CompiledProgram> program = ringconv::compileHost(*module, args.options);
@@ -146,11 +113,9 @@ int main(int argc, char **argv) {
     args.run.push_back(argv[i]);
   }
   if (args.input.empty())
-    return fail("expected an MLIR file; see --help");
+    return ringconv::reportError("ringconv-run", "expected an MLIR file; see --help");
   if (args.target != "host")
-    return fail("--target=" + args.target + " is not available, expected host");
-  if (!llvm::sys::fs::exists(args.input))
-    return fail(args.input + ": no such file");
+    return ringconv::reportError("ringconv-run", "--target=" + args.target + " is not available, expected host");
   if (int code = ringconv_main(int(args.run.size()), args.run.data(), nullptr))
     return code;
   FailureOr<const ringconv_program *> program = compile(args);

@@ -32,4 +32,20 @@ def ConvertRingConvToRuntimePass : Pass<"convert-ringconv-to-runtime", "::mlir::
                            "::mlir::cf::ControlFlowDialect", "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect"];
 }
 
+def LowerReferencePass : Pass<"ringconv-lower-reference", "::mlir::ModuleOp"> {
+  let summary = "the uncut program straight from the definition, sums in f64";
+  let description = [{
+    `ringconv.conv` and `ringconv.pool` on whole, static tensors become
+    `linalg.generic`s that follow the definition tap by tap and keep sums in f64
+    (integers: i64), bias added and rounded once at the end; taps that read
+    padding are skipped. Nothing is shared with the kernels or with lib/Halo's
+    plans, because `--check` compares those with this. `ringconv.reshard`
+    becomes its operand; meshes and the `ringconv.` attributes of arguments and
+    results go. Other operations stay, so that what is left is a program of
+    upstream dialects. Before: a program as a user writes it.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 #endif

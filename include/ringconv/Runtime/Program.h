@@ -7,14 +7,13 @@
 #ifndef RINGCONV_RUNTIME_PROGRAM_H
 #define RINGCONV_RUNTIME_PROGRAM_H
 
+#include "ringconv/Runtime/Types.h"
+
 #include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* Changes whenever a structure of this file or a call of Calls.h changes. */
-#define RINGCONV_ABI_VERSION 1u
 
 typedef enum ringconv_dtype {
   RINGCONV_F64 = 0,

@@ -8,6 +8,7 @@
 #define RINGCONV_RUNTIME_SESSION_H
 
 #include "ringconv/Runtime/Program.h"
+#include "ringconv/Runtime/Types.h"
 
 #include <stddef.h>
 
@@ -15,29 +16,9 @@
 extern "C" {
 #endif
 
-typedef struct ringconv_session ringconv_session;
-
-/* What all ranks that are threads of one process share. Made by one thread,
- * for `size` ranks; lives until after the last session on it is destroyed. */
-typedef struct ringconv_team ringconv_team;
+/* One thread makes a team for `size` ranks; see ringconv_team. */
 ringconv_team *ringconv_team_create(int64_t size);
 void ringconv_team_destroy(ringconv_team *team);
-
-enum { RINGCONV_TRANSPORT_THREADS = 0, RINGCONV_TRANSPORT_MPI = 1 };
-
-/* rank: this caller's number among `size` threads or processes (the mesh's
- * device_ids say which position in the mesh it plays). */
-typedef struct ringconv_world {
-  int64_t rank, size;
-  int32_t transport;
-  ringconv_team *team; /* threads: shared by all; NULL is right for size 1 */
-  int32_t mpi_comm;    /* MPI: the MPI_Fint of a communicator of `size` processes */
-} ringconv_world;
-
-typedef struct ringconv_options {
-  uint32_t abi_version; /* RINGCONV_ABI_VERSION of the header the caller was compiled with */
-  double timeout;       /* seconds that a wait may take; 0: 60 */
-} ringconv_options;
 
 /* Box of `operand` (inputs first, then outputs) that `world` (its rank and
  * size) owns: offsets and sizes, one per dimension. 0, or an error code for an
@@ -64,9 +45,6 @@ int32_t ringconv_session_run(ringconv_session *session, void *stream, const void
 const char *ringconv_session_error(const ringconv_session *session);
 
 /* Totals of this rank since create. */
-typedef struct ringconv_counters {
-  int64_t messages_sent, bytes_sent, messages_received, bytes_received, reductions, multiply_adds;
-} ringconv_counters;
 void ringconv_session_counters(const ringconv_session *session, ringconv_counters *counters);
 
 void ringconv_session_destroy(ringconv_session *session);

@@ -10,6 +10,7 @@
 #include "ringconv/Dialect/RingConv/Transforms/Report.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace llvm {
@@ -43,6 +44,7 @@ struct CompiledProgram {
   std::unique_ptr<llvm::TargetMachine> machine;
   std::string entry;
   FuncReport report;
+  std::vector<std::string> signature; ///< a line of text per operand, for headers
 };
 
 /// The entry function by the rules of CompileOptions::entry.
@@ -63,8 +65,18 @@ mlir::FailureOr<std::string> emitObject(CompiledProgram &program);
 /// stays valid until the end of the process.
 mlir::FailureOr<const void *> loadInProcess(CompiledProgram program);
 
-/// The C header of the entry's library.
-std::string emitHeader(llvm::StringRef entry, mlir::ModuleOp module);
+/// Adds `int main(int, char **)` over the runtime's driver.
+void addMain(CompiledProgram &program);
+/// Adds the functions NAME_shard, NAME_create, ... of the emitted library.
+void addLibraryFunctions(CompiledProgram &program);
+/// The C header of that library; it stands alone.
+std::string emitHeader(const CompiledProgram &program);
+
+/// Links object code with the runtime by the system's C compiler into an
+/// executable or (shared) a library. The file appears only when complete. The
+/// text of what failed, or nothing.
+std::optional<std::string> linkProgram(llvm::StringRef object, llvm::StringRef runtime, llvm::StringRef output,
+                                       bool shared);
 
 } // namespace ringconv
 

@@ -119,7 +119,7 @@ FailureOr<LocalWindows> Partitioner::makeWindows(WindowedOpInterface op, const D
       exchanged.push_back({inputDims[n], makeHaloDim(builder.getContext(), inputDims[n], cut, plan)});
     if (cut.axes.empty())
       continue;
-    WindowDimReport dim{inputDims[n], {}, plan.ownBegin, plan.ownEnd, plan.needBegin, plan.needEnd};
+    WindowDimReport dim{inputDims[n], mesh.mesh.parts(cut.axes), {}, plan.ownBegin, plan.ownEnd, plan.needBegin, plan.needEnd};
     for (StringAttr axis : cut.axes)
       dim.axes.push_back(mesh.mesh.axisIndex(axis.getValue()));
     entry.dims.push_back(std::move(dim));

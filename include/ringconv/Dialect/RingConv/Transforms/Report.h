@@ -15,7 +15,7 @@ namespace ringconv {
 /// One cut dimension of a windowed operation; tables are functions of the part
 /// number of `axes` (positions in the mesh, major first).
 struct WindowDimReport {
-  int64_t dim;
+  int64_t dim, parts;
   std::vector<int64_t> axes;
   halo::Table ownBegin, ownEnd, needBegin, needEnd;
 };

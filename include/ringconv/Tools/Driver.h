@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the command-line tools share: reading a program and printing
+// diagnostics, one line each.
+#ifndef RINGCONV_TOOLS_DRIVER_H
+#define RINGCONV_TOOLS_DRIVER_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/ADT/Twine.h"
+
+namespace ringconv {
+
+/// False in all processes but the first under a launcher: one speaks for all.
+bool isSpeaker();
+
+/// Prints `TOOL: error: text`; 1, the exit code.
+int reportError(llvm::StringRef tool, const llvm::Twine &text);
+
+/// Errors (and remarks, if asked for) on one line each; notes never.
+void printDiagnostics(mlir::MLIRContext &context, bool remarks);
+
+/// Parses a file; null after an error line.
+mlir::OwningOpRef<mlir::ModuleOp> readProgram(llvm::StringRef tool, llvm::StringRef file, mlir::MLIRContext &context);
+
+/// The static runtime library beside the running tool; empty if it is not
+/// there. `argv0` is the tool's.
+std::string findRuntime(const char *argv0);
+
+} // namespace ringconv
+
+#endif

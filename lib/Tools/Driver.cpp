@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ringconv/Tools/Driver.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include <cstdlib>
+
+using namespace mlir;
+
+bool ringconv::isSpeaker() {
+  for (const char *name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"})
+    if (const char *rank = std::getenv(name))
+      return StringRef(rank) == "0";
+  return true;
+}
+
+int ringconv::reportError(StringRef tool, const Twine &text) {
+  if (isSpeaker())
+    llvm::errs() << tool << ": error: " << text << '\n';
+  return 1;
+}
+
+void ringconv::printDiagnostics(MLIRContext &context, bool remarks) {
+  context.printOpOnDiagnostic(false);
+  context.getDiagEngine().registerHandler([remarks](Diagnostic &diag) {
+    bool error = diag.getSeverity() == DiagnosticSeverity::Error;
+    if (!isSpeaker() || (!error && !(remarks && diag.getSeverity() == DiagnosticSeverity::Remark)))
+      return success();
+    if (auto file = diag.getLocation()->findInstanceOf<FileLineColLoc>())
+      llvm::errs() << file.getFilename().getValue() << ':' << file.getLine() << ':' << file.getColumn() << ": ";
+    llvm::errs() << (error ? "error: " : "remark: ") << diag << '\n';
+    return success();
+  });
+}
+
+OwningOpRef<ModuleOp> ringconv::readProgram(StringRef tool, StringRef file, MLIRContext &context) {
+  if (!llvm::sys::fs::exists(file)) {
+    reportError(tool, file + ": no such file");
+    return {};
+  }
+  return parseSourceFile<ModuleOp>(file, &context);
+}
+
+std::string ringconv::findRuntime(const char *argv0) {
+  std::string self = llvm::sys::fs::getMainExecutable(argv0, reinterpret_cast<void *>(&findRuntime));
+  SmallString<256> path(llvm::sys::path::parent_path(self));
+  llvm::sys::path::append(path, "..", "lib", "libringconv_rt.a");
+  llvm::sys::path::remove_dots(path, true);
+  return llvm::sys::fs::exists(path) ? std::string(path) : std::string();
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// ringconv-compile IN -o OUT: to the partitioned program, LLVM IR, an object, a
+// library with its header, or an executable.
+#include "ringconv/Pipelines/Pipelines.h"
+#include "ringconv/Target/Compiler.h"
+#include "ringconv/Target/Report.h"
+#include "ringconv/Target/Version.h"
+#include "ringconv/Tools/Driver.h"
+
+#include "llvm/IR/Module.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/ToolOutputFile.h"
+#include "llvm/Target/TargetMachine.h"
+
+using namespace mlir;
+using namespace ringconv;
+namespace cl = llvm::cl;
+
+enum class Emit { MLIR, LLVM, Object, Library, Executable };
+
+static cl::OptionCategory category("ringconv-compile");
+static cl::opt<std::string> input(cl::Positional, cl::desc("IN.mlir"), cl::Required, cl::cat(category));
+static cl::opt<std::string> output("o", cl::desc("the file to write"), cl::Required, cl::cat(category));
+static cl::opt<std::string> target("target", cl::desc("what to compile for: host"), cl::init("host"),
+                                   cl::cat(category));
+static cl::opt<Emit> emit("emit", cl::desc("what to write"), cl::init(Emit::Executable), cl::cat(category),
+                          cl::values(clEnumValN(Emit::MLIR, "mlir", "the partitioned program"),
+                                     clEnumValN(Emit::LLVM, "llvm", "LLVM IR"),
+                                     clEnumValN(Emit::Object, "obj", "an object file"),
+                                     clEnumValN(Emit::Library, "lib", "a shared library, its header beside it"),
+                                     clEnumValN(Emit::Executable, "exe", "an executable (default)")));
+static cl::opt<std::string> entry("entry", cl::desc("default: main, else the only public function"),
+                                  cl::cat(category));
+static cl::opt<std::string> mesh("mesh", cl::desc("axis=extent,...: other extents"), cl::cat(category));
+static cl::opt<std::string> cpu("target-cpu", cl::desc("LLVM's name, or native (default: x86-64-v3)"),
+                                cl::init("x86-64-v3"), cl::cat(category));
+static cl::opt<std::string> report("report", cl::desc("JSON file: what was chosen per operation and rank"),
+                                   cl::cat(category));
+static cl::opt<bool> remarks("remarks", cl::desc("print what was chosen"), cl::cat(category));
+static cl::opt<bool> noVectorize("no-vectorize", cl::desc("plain loops only"), cl::cat(category));
+static cl::opt<bool> noOverlap("no-overlap", cl::desc("no computation while halos travel"), cl::cat(category));
+static cl::opt<bool> noMerge("no-merge-halos", cl::desc("one exchange per tensor"), cl::cat(category));
+
+static constexpr StringLiteral tool = "ringconv-compile";
+
+/// Writes a file that appears only when it is complete.
+static int writeFile(StringRef path, llvm::function_ref<void(llvm::raw_ostream &)> write) {
+  auto error = llvm::writeToOutput(path, [&](llvm::raw_ostream &os) -> llvm::Error {
+    write(os);
+    return llvm::Error::success();
+  });
+  return error ? reportError(tool, path + ": " + toString(std::move(error))) : 0;
+}
+
+static int writeLinked(CompiledProgram &program, const char *argv0) {
+  std::string runtime = findRuntime(argv0);
+  if (runtime.empty())
+    return reportError(tool, "no libringconv_rt.a in the lib folder beside this tool, which " +
+                                 Twine(emit == Emit::Library ? "libraries" : "executables") + " need");
+  bool library = emit == Emit::Library;
+  library ? addLibraryFunctions(program) : addMain(program);
+  std::string header = library ? emitHeader(program) : "";
+  FailureOr<std::string> code = emitObject(program);
+  if (failed(code))
+    return reportError(tool, "no object code for this target");
+  SmallString<128> object;
+  int fd;
+  if (auto error = llvm::sys::fs::createTemporaryFile("ringconv", "o", fd, object))
+    return reportError(tool, "temporary file: " + error.message());
+  llvm::FileRemover remover(object);
+  llvm::raw_fd_ostream(fd, true) << *code;
+  if (auto why = linkProgram(object, runtime, output, library))
+    return reportError(tool, *why);
+  if (!library)
+    return 0;
+  SmallString<128> path(output.getValue());
+  llvm::sys::path::replace_extension(path, "h");
+  return writeFile(path, [&](llvm::raw_ostream &os) { os << header; });
+}
+
+static int compile(const char *argv0) {
+  DialectRegistry registry;
+  registerDialects(registry);
+  MLIRContext context(registry);
+  printDiagnostics(context, remarks);
+  OwningOpRef<ModuleOp> module = readProgram(tool, input, context);
+  if (!module)
+    return 1;
+  CompileOptions options;
+  options.entry = entry;
+  options.mesh = mesh;
+  options.cpu = cpu;
+  options.vectorize = !noVectorize;
+  options.overlap = !noOverlap;
+  options.mergeHalos = !noMerge;
+  options.reference = emit == Emit::Executable;
+  if (emit == Emit::MLIR) {
+    PartitionReport chosen;
+    auto partitioned = partitionModule(*module, options, chosen);
+    if (failed(partitioned))
+      return 1;
+    return writeFile(output, [&](llvm::raw_ostream &os) { (*partitioned)->print(os); });
+  }
+  auto program = compileHost(*module, options);
+  if (failed(program))
+    return 1;
+  if (!report.empty())
+    if (int code = writeFile(report, [&](llvm::raw_ostream &os) { writeReport(os, *program); }))
+      return code;
+  if (emit == Emit::LLVM)
+    return writeFile(output, [&](llvm::raw_ostream &os) { program->module->print(os, nullptr); });
+  if (emit == Emit::Object) {
+    addLibraryFunctions(*program);
+    FailureOr<std::string> code = emitObject(*program);
+    if (failed(code))
+      return reportError(tool, "no object code for this target");
+    return writeFile(output, [&](llvm::raw_ostream &os) { os << *code; });
+  }
+  return writeLinked(*program, argv0);
+}
+
+int main(int argc, char **argv) {
+  cl::HideUnrelatedOptions(category);
+  cl::SetVersionPrinter(printVersion);
+  cl::ParseCommandLineOptions(argc, argv, "compiles a program over whole tensors to native code of its ranks\n");
+  if (target != "host")
+    return reportError(tool, "--target=" + target + " is not available, expected host");
+  return compile(argv[0]);
+}
