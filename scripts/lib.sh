@@ -75,16 +75,18 @@ packages_phrase() {
   fi
 }
 
-# Nothing is built yet: say what that costs.
+# build_phrase [TOOL]: what the build will cost, by whether the last tool is there.
 build_phrase() {
-  if [[ -e $build/bin/ringconv-opt && -e $build/bin/ringconv-run ]]; then
+  if [[ -e $build/bin/${1:-ringconv-compile} ]]; then
     echo "build in $(basename "$build")/ (what changed)"
   else
-    echo "build in $(basename "$build")/ ($(build_jobs) jobs, 5 to 15 minutes, 300 MB)"
+    echo "build in $(basename "$build")/ ($(build_jobs) jobs, 5 to 20 minutes, 300 MB)"
   fi
 }
 
-# build_targets NAME...: with one line of progress on a terminal.
+# Clones and folders of the same source share what ccache holds.
+export CCACHE_BASEDIR=$top CCACHE_NOHASHDIR=1
+
 build_targets() {
   say "building with $(build_jobs) jobs"
   NINJA_STATUS='[%f/%t, %e s] ' cmake --build "$build" --parallel "$(build_jobs)" --target "$@"
