@@ -75,9 +75,9 @@ packages_phrase() {
   fi
 }
 
-# build_phrase [TOOL]: what the build will cost, by whether the last tool is there.
+# build_phrase TOOL: what the build will cost, by whether the last tool is there.
 build_phrase() {
-  if [[ -e $build/bin/${1:-ringconv-compile} ]]; then
+  if [[ -e $build/bin/$1 ]]; then
     echo "build in $(basename "$build")/ (what changed)"
   else
     echo "build in $(basename "$build")/ ($(build_jobs) jobs, 5 to 20 minutes, 300 MB)"

@@ -25,7 +25,7 @@ long) length="an hour or more" ;;
 esac
 
 find_missing
-say "tests ($level): 3 steps: setup with $(packages_phrase), $(build_phrase), tests ($length)"
+say "tests ($level): 3 steps: setup with $(packages_phrase), $(build_phrase ringconv-compile), tests ($length)"
 say "[1/3] setup"
 "$top/scripts/setup.sh"
 say "[2/3] build"
