@@ -110,6 +110,7 @@ void ringconv::buildHostPipeline(OpPassManager &pm, const HostOptions &options, 
 }
 
 void ringconv::buildReferencePipeline(OpPassManager &pm) {
+  pm.addPass(createLowerReferencePass());
   buildBufferizePipeline(pm);
   buildLLVMPipeline(pm);
 }

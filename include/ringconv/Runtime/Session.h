@@ -28,7 +28,8 @@ int32_t ringconv_shard(const ringconv_program *program, const ringconv_world *wo
 
 /* On failure *session still holds a session that can only give its error and
  * be destroyed (NULL when memory ran out). options may be NULL. Collective
- * over the ranks: they compare program hashes before anything else. */
+ * over the ranks: they compare program hashes before anything else. Threads do
+ * not wait for each other here: one thread may create the sessions of all. */
 int32_t ringconv_session_create(const ringconv_program *program, ringconv_session **session,
                                 const ringconv_world *world, const ringconv_options *options);
 
@@ -38,7 +39,9 @@ int32_t ringconv_session_create(const ringconv_program *program, ringconv_sessio
 int32_t ringconv_session_set_parameters(ringconv_session *session, const void *const *parameters);
 
 /* Local shards; `in` holds the inputs that are no parameters, in their order.
- * stream: NULL on host. Collective. */
+ * stream: NULL on host. Collective. After an error of the program or of a
+ * message ranks may stand anywhere in it, so that from then on the session only
+ * repeats its error; a mistake in the arguments leaves it usable. */
 int32_t ringconv_session_run(ringconv_session *session, void *stream, const void *const *in, void *const *out);
 
 /* Text of the last error of this session, "" if none; lives until the next call. */
