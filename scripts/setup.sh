@@ -116,7 +116,7 @@ step_python() {
 
 step_configure() {
   local cc=${CC:-} cxx=${CXX:-} tools=/usr/lib/llvm-22/bin
-  if [[ -z $cc && -x $tools/clang ]]; then cc=$tools/clang cxx=$tools/clang++; fi
+  if [[ -z $cc ]] && command -v clang-22 >/dev/null; then cc=clang-22 cxx=clang++-22; fi
   local flags=(-G Ninja -DCMAKE_BUILD_TYPE=Release -DPython3_EXECUTABLE="$venv_python")
   if [[ -n $cc ]]; then flags+=(-DCMAKE_C_COMPILER="$cc"); fi
   if [[ -n $cxx ]]; then flags+=(-DCMAKE_CXX_COMPILER="$cxx"); fi

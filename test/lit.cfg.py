@@ -108,10 +108,11 @@ if ptxas:
 else:
     left_out("tests with NVIDIA's toolkit (no ptxas)")
 
-if answers(config.ringconv_python, "-c", "import numpy") is not None:
-    config.available_features.add("numpy")
-else:
-    left_out(f"tests with numpy ({config.ringconv_python} has none)")
+for module, feature in (("numpy", "numpy"), ("PIL", "pillow")):
+    if answers(config.ringconv_python, "-c", f"import {module}") is not None:
+        config.available_features.add(feature)
+    else:
+        left_out(f"tests with {feature} ({config.ringconv_python} has none)")
 for tool, feature in (("ringconv-compile", "ringconv-compile"), ("ringconv-gpusim", "gpusim")):
     if os.path.exists(os.path.join(bin_dir, tool)):
         config.available_features.add(feature)

@@ -72,11 +72,16 @@ def expected(inputs):
 
 
 # ---- Running ----
+def short(path):
+    """Relative where that is shorter."""
+    return min(os.path.relpath(path), os.path.abspath(path), key=len)
+
+
 def run(program, folder, mesh, inputs, flags):
     """Outputs and the report of one run."""
     os.makedirs(folder, exist_ok=True)
-    near, up = os.path.relpath(folder), os.path.relpath(os.path.dirname(folder))
-    command = [program, os.path.relpath(os.path.join(HERE, "photo.mlir")), "--mesh=" + mesh]
+    near, up = short(folder), short(os.path.dirname(folder))
+    command = [short(program), short(os.path.join(HERE, "photo.mlir")), "--mesh=" + mesh]
     command += [f"--input={name}={up}/{name}.npy" for name in inputs]
     command += [f"--output={i}={near}/{name}.npy" for i, name in enumerate(OUTPUTS)]
     command += [f"--json={near}/report.json", "--report", "--check"] + flags
@@ -221,7 +226,7 @@ def main():
         sys.exit("photo.py: the two ways to cut differ, expected the same bits")
     print("\nBoth ways to cut give the same bits. Pictures to look at:")
     for name in ("w4.png", "h2w2.png"):
-        print("  " + os.path.relpath(os.path.join(out, name)))
+        print("  " + short(os.path.join(out, name)))
 
 
 if __name__ == "__main__":
