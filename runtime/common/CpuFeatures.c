@@ -15,12 +15,12 @@ static int by_compiler(const char *name) {
   if (!strcmp(name, text))                                                                                             \
     return !!__builtin_cpu_supports(text);
   ASK("popcnt")
-  ASK("sse3") ASK("ssse3") ASK("sse4.1") ASK("sse4.2") ASK("avx") ASK("avx2") ASK("bmi") ASK("bmi2") ASK("fma")
-      ASK("aes") ASK("pclmul") ASK("avx512f") ASK("avx512bw") ASK("avx512cd") ASK("avx512dq") ASK("avx512vl")
-          ASK("avx512ifma") ASK("avx512vbmi") ASK("avx512vnni") ASK("avx512bitalg") ASK("avx512vpopcntdq")
-              ASK("avx512vbmi2")
+  ASK("sse3")
+  ASK("ssse3") ASK("sse4.1") ASK("sse4.2") ASK("avx") ASK("avx2") ASK("bmi") ASK("bmi2") ASK("fma") ASK("aes")
+      ASK("pclmul") ASK("avx512f") ASK("avx512bw") ASK("avx512cd") ASK("avx512dq") ASK("avx512vl") ASK("avx512ifma")
+          ASK("avx512vbmi") ASK("avx512vnni") ASK("avx512bitalg") ASK("avx512vpopcntdq") ASK("avx512vbmi2")
 #undef ASK
-                  return -1;
+              return -1;
 }
 
 static int bit_of(unsigned leaf, unsigned subleaf, int reg, int bit) {
