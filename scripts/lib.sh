@@ -66,7 +66,9 @@ find_missing() {
 
 packages_phrase() {
   local count=$((${#missing_required[@]} + ${#missing_optional[@]}))
-  if ((count == 0)); then
+  if ! is_debian_like; then
+    echo "packages (not checked: this is not Debian)"
+  elif ((count == 0)); then
     echo "packages (nothing to install)"
   elif ((${#missing_required[@]} > 0)); then
     echo "packages ($count to install, up to 410 MB to download, 2.5 GB on disk)"

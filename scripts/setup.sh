@@ -31,7 +31,7 @@ security_line() {
 # Is LLVM 22 known to apt, or told from where it would come?
 check_llvm_source() {
   local policy
-  policy=$(apt-cache policy libmlir-22-dev 2>/dev/null)
+  policy=$(LC_ALL=C apt-cache policy libmlir-22-dev 2>/dev/null)
   if grep -q 'Candidate: [^(]' <<<"$policy"; then
     return 0
   fi
@@ -53,7 +53,7 @@ wants_llvm() {
 apt_install() {
   "$@" apt-get -q -o Acquire::Retries=2 update
   if wants_llvm && ! check_llvm_source; then
-    return 1
+    exit 1
   fi
   "$@" env DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends install "${wanted[@]}"
 }
