@@ -52,9 +52,9 @@ private:
   std::vector<Node> nodes;
   std::vector<Type> types;
   int current = 0;
-  Dims dims;                 ///< what the dimensions of the current value are
-  Sharding lastSharding;     ///< a likely sharding of the current value
-  Dims lastDims;             ///< ... of these dimensions
+  Dims dims;             ///< what the dimensions of the current value are
+  Sharding lastSharding; ///< a likely sharding of the current value
+  Dims lastDims;         ///< ... of these dimensions
   DType dtype = DType::F32;
   Argument::Fill fill = Argument::Integers;
 };

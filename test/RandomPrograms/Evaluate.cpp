@@ -186,7 +186,8 @@ void unary(const Op &op, const Tensor &x, Tensor &y) {
     else if (op.word == "expneg")
       set(y, i, std::exp(-std::fabs(v)), std::expm1(e) + ulps * std::exp(-std::fabs(v)), type);
     else
-      set(y, i, std::sqrt(std::fabs(v)), std::sqrt(std::fabs(v) + e) - std::sqrt(std::max(0.0, std::fabs(v) - e)) + ulps * std::sqrt(std::fabs(v)),
+      set(y, i, std::sqrt(std::fabs(v)),
+          std::sqrt(std::fabs(v) + e) - std::sqrt(std::max(0.0, std::fabs(v) - e)) + ulps * std::sqrt(std::fabs(v)),
           type);
   }
 }

@@ -74,10 +74,10 @@ struct Op {
   Dims inputDims, filterDims, outputDims;
   int64_t featureGroups = 1, batchGroups = 1;
   Pool pool = Pool::Max;
-  std::string word;          ///< Unary, Binary: relu, tanh, add, ...
-  Sharding sharding;         ///< Reshard
-  std::vector<int> order;    ///< Transpose: permutation; Broadcast: dimension of the result per operand dimension
-  double number = 0;         ///< Splat
+  std::string word;       ///< Unary, Binary: relu, tanh, add, ...
+  Sharding sharding;      ///< Reshard
+  std::vector<int> order; ///< Transpose: permutation; Broadcast: dimension of the result per operand dimension
+  double number = 0;      ///< Splat
   Shape splatShape;
 };
 

@@ -174,9 +174,9 @@ struct Compiler {
 // ===--------------------------------------------------------------------=== //
 
 struct Rank {
-  std::vector<Box> boxes;                 ///< of inputs, then outputs
-  std::vector<std::vector<char>> data;    ///< likewise
-  std::vector<std::vector<char>> again;   ///< outputs of a second run
+  std::vector<Box> boxes;               ///< of inputs, then outputs
+  std::vector<std::vector<char>> data;  ///< likewise
+  std::vector<std::vector<char>> again; ///< outputs of a second run
   std::string error;
 };
 
@@ -220,8 +220,8 @@ std::string findBoxes(const ringconv_program *program, const Program &p, const s
     if (ringconv_shard(program, &world, int32_t(i), box.offsets.data(), box.sizes.data()))
       return "ringconv_shard fails for operand " + std::to_string(i);
     bool known = i < inputs || p.results[i - inputs].sharding;
-    Box expected = expectedBox(p, i < inputs ? p.arguments[i].sharding : p.results[i - inputs].sharding, shape,
-                               world.rank);
+    Box expected =
+        expectedBox(p, i < inputs ? p.arguments[i].sharding : p.results[i - inputs].sharding, shape, world.rank);
     if (known && !(box == expected))
       return "rank " + std::to_string(world.rank) + ": operand " + std::to_string(i) + " has box " + show(box) +
              "expected " + show(expected);

@@ -27,14 +27,17 @@ static std::string typeText(const Type &type) {
 }
 
 static std::string shardingText(const Mesh &mesh, const Sharding &sharding) {
-  return "<@m, " + list(sharding.size(), [&](size_t d) {
-           std::string s = "{";
-           for (size_t i = 0; i < sharding[d].axes.size(); ++i)
-             s += (i ? ", \"" : "\"") + mesh.names[sharding[d].axes[i]] + "\"";
-           if (!sharding[d].cuts.empty())
-             s += ", cuts = " + numbers(sharding[d].cuts);
-           return s + "}";
-         }) + ">";
+  return "<@m, " +
+         list(sharding.size(),
+              [&](size_t d) {
+                std::string s = "{";
+                for (size_t i = 0; i < sharding[d].axes.size(); ++i)
+                  s += (i ? ", \"" : "\"") + mesh.names[sharding[d].axes[i]] + "\"";
+                if (!sharding[d].cuts.empty())
+                  s += ", cuts = " + numbers(sharding[d].cuts);
+                return s + "}";
+              }) +
+         ">";
 }
 
 static std::string dimsText(const Dims &dims, const char *first, const char *second) {
@@ -143,8 +146,8 @@ struct Writer {
     std::string word = op.word, a = name(op.operands[0]), b = name(op.operands[1]), t = type(value);
     if (word == "linalg.add") {
       out += "  " + name(value) + "e = tensor.empty() : " + t + "\n";
-      return line(value, "linalg.add ins(" + a + ", " + b + " : " + t + ", " + t + ") outs(" + name(value) + "e : " +
-                             t + ") -> " + t);
+      return line(value, "linalg.add ins(" + a + ", " + b + " : " + t + ", " + t + ") outs(" + name(value) +
+                             "e : " + t + ") -> " + t);
     }
     if (word == "max" || word == "min")
       word = real ? word + "imumf" : word + "si";
