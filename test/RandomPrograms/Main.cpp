@@ -8,6 +8,7 @@
 // a hang is a failure with a seed, and memory of compiled code is given back.
 #include "Program.h"
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -182,6 +183,8 @@ std::string runAlone(const Program &p, const Settings &s) {
   pid_t pid = fork();
   if (pid == 0) {
     alarm(kHangSeconds);
+    if (!freopen("/dev/null", "w", stderr))
+      _exit(3);
     Outcome outcome = run(p, s.run);
     dprintf(fds[1], "%s", outcome.why.c_str());
     _exit(0);
@@ -266,10 +269,14 @@ int main(int argc, char **argv) {
     showReduced(totals.failures[i], s);
   printf("\n%-34s %8s %8s\n", "feature", "programs", "share");
   int64_t rare = 0;
+  for (const std::string &name : requiredFeatures())
+    totals.features.insert({name, 0});
   for (auto &[name, n] : totals.features) {
     double share = 100.0 * double(n) / double(s.count);
-    rare += share < s.minimumShare;
-    printf("%-34s %8lld %7.1f%%%s\n", name.c_str(), (long long)n, share, share < s.minimumShare ? " RARE" : "");
+    const std::vector<std::string> &required = requiredFeatures();
+    bool isRare = share < s.minimumShare && std::count(required.begin(), required.end(), name);
+    rare += isRare;
+    printf("%-34s %8lld %7.1f%%%s\n", name.c_str(), (long long)n, share, isRare ? " RARE" : "");
   }
   printf("%.1f programs/s\n%lld passed, %lld failed\n", double(s.count) / seconds, (long long)totals.passed,
          (long long)totals.failures.size());

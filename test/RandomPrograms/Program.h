@@ -136,6 +136,9 @@ using Features = std::map<std::string, int64_t>;
 /// What the text shows; Run adds what only the compiled program knows.
 void addFeatures(const Program &program, const std::vector<Type> &types, Features &features);
 
+/// Features that a long run must show often enough.
+const std::vector<std::string> &requiredFeatures();
+
 struct Outcome {
   bool ok = true;
   std::string why;
