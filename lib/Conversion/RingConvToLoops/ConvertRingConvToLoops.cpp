@@ -27,7 +27,7 @@ struct ConvertRingConvToLoopsPass : ringconv::impl::ConvertRingConvToLoopsPassBa
     LoopOptions options{vectorize, vectorWidth, count};
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
-      if (isa<LocalConvOp, LocalPoolOp>(op))
+      if (isa<LocalConvOp, LocalPoolOp, memref::CopyOp>(op))
         ops.push_back(op);
     });
     for (Operation *op : ops) {
@@ -36,6 +36,10 @@ struct ConvertRingConvToLoopsPass : ringconv::impl::ConvertRingConvToLoopsPassBa
           op->emitOpError() << "must be bufferized first";
           return signalPassFailure();
         }
+      if (auto copy = dyn_cast<memref::CopyOp>(op)) {
+        lowerStridedCopy(copy, options);
+        continue;
+      }
       if (auto pool = dyn_cast<LocalPoolOp>(op)) {
         lowerToPlainLoops(pool, options);
         continue;
