@@ -41,12 +41,27 @@ struct ConvertRingConvToLoopsPass : ringconv::impl::ConvertRingConvToLoopsPassBa
         continue;
       }
       if (auto pool = dyn_cast<LocalPoolOp>(op)) {
+        markWork(pool);
         lowerToPlainLoops(pool, options);
         continue;
       }
       auto conv = cast<LocalConvOp>(op);
-      lowerToPlainLoops(conv, options);
+      markWork(conv);
+      if (!options.vectorize || !lowerToVectorLoops(conv, options))
+        lowerToPlainLoops(conv, options);
     }
+  }
+
+private:
+  /// Marks around the operation, between which all its loops will stand.
+  template <typename OpTy> static void markWork(OpTy op) {
+    IntegerAttr report = op.getReportAttr();
+    if (!report)
+      return;
+    OpBuilder b(op);
+    MarkOp::create(b, op.getLoc(), report, /*end=*/UnitAttr());
+    b.setInsertionPointAfter(op);
+    MarkOp::create(b, op.getLoc(), report, b.getUnitAttr());
   }
 };
 } // namespace
