@@ -162,18 +162,8 @@ private:
   Value zeros() { return l.zero(vectorType); }
 
   Value loadBias(int64_t v) {
-    auto type = VectorType::get(vectorType.getShape(), plan.element);
-    Value at = l.add(feature, v * plan.lanes), bias;
-    if (plan.perGroup >= plan.lanes) {
-      bias = vector::LoadOp::create(b, l.loc, type, op.getBias(), at);
-    } else {
-      auto maskType = VectorType::get(vectorType.getShape(), b.getI1Type());
-      Value mask = vector::ConstantMaskOp::create(b, l.loc, maskType, ArrayRef<int64_t>{plan.perGroup});
-      bias = vector::MaskedLoadOp::create(b, l.loc, type, op.getBias(), at, mask, l.zero(type));
-    }
-    if (plan.element == plan.accumulator)
-      return bias;
-    return arith::ExtFOp::create(b, l.loc, vectorType, bias);
+    int64_t n = std::min(plan.lanes, plan.perGroup);
+    return loadVector(l, vectorType, op.getBias(), l.add(feature, v * plan.lanes), n);
   }
 
   // --- rows ---------------------------------------------------------------

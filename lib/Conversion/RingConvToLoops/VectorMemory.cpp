@@ -17,60 +17,22 @@ Value ringconv::firstOutput(Loops &l, const VectorPlan &plan, Value group, Value
 }
 
 // ===--------------------------------------------------------------------=== //
-// Filter
+// Vectors
 // ===--------------------------------------------------------------------=== //
 
-/// Loops over all combinations of indices below `extents`.
-static void forAll(Loops &l, ArrayRef<int64_t> extents, SmallVector<Value> index,
-                   llvm::function_ref<void(ArrayRef<Value>)> body) {
-  if (index.size() == extents.size())
-    return body(index);
-  l.forLoop(l.constant(0), l.constant(extents[index.size()]), {}, [&](Value i, ValueRange) {
-    SmallVector<Value> next(index);
-    next.push_back(i);
-    forAll(l, extents, next, body);
-    return SmallVector<Value>();
-  });
+static Value maskOf(Loops &l, int64_t lanes, int64_t n) {
+  return vector::ConstantMaskOp::create(l.b, l.loc, VectorType::get({lanes}, l.b.getI1Type()), ArrayRef<int64_t>{n});
 }
 
-Value ringconv::packFilter(Loops &l, LocalConvOp op, const VectorPlan &plan) {
-  SmallVector<int64_t> shape{plan.groups * plan.blocks(), plan.features};
-  shape.append(plan.taps);
-  shape.push_back(plan.width());
-  Value packed =
-      memref::AllocOp::create(l.b, l.loc, MemRefType::get(shape, plan.accumulator), l.b.getI64IntegerAttr(64));
-  int64_t outputDim = dimOf(op.getFilterDims(), kOutput), inputDim = dimOf(op.getFilterDims(), kInput);
-  int64_t lanes = std::min(plan.perGroup, plan.width());
-  SmallVector<int64_t> outer{plan.groups, plan.blocks(), plan.features};
-  outer.append(plan.taps);
-  forAll(l, outer, {}, [&](ArrayRef<Value> index) {
-    Value first = firstOutput(l, plan, index[0], index[1]);
-    SmallVector<Value> from(op.getFilterDims().size()), to{l.add(l.mul(index[0], plan.blocks()), index[1])};
-    to.append(index.begin() + 2, index.end());
-    to.push_back({});
-    from[inputDim] = index[2];
-    for (auto [n, d] : llvm::enumerate(plan.filterDims)) {
-      Value tap = index[3 + n];
-      from[d] = op.getReverse()[n] ? l.sub(l.constant(plan.taps[n] - 1), tap) : tap;
-    }
-    auto lane = [&](Value i, bool exists) {
-      to.back() = i;
-      from[outputDim] = l.add(first, i);
-      Value v = exists ? l.convert(memref::LoadOp::create(l.b, l.loc, op.getFilter(), from), plan.accumulator)
-                       : l.zero(plan.accumulator);
-      memref::StoreOp::create(l.b, l.loc, v, packed, to);
-      return SmallVector<Value>();
-    };
-    l.forLoop(l.constant(0), l.constant(lanes), {}, [&](Value i, ValueRange) { return lane(i, true); });
-    if (lanes < plan.width())
-      l.forLoop(l.constant(lanes), l.constant(plan.width()), {}, [&](Value i, ValueRange) { return lane(i, false); });
-  });
-  return packed;
+Value ringconv::loadVector(Loops &l, VectorType type, Value memref, ValueRange index, int64_t n) {
+  int64_t lanes = type.getNumElements();
+  auto stored = VectorType::get({lanes}, cast<MemRefType>(memref.getType()).getElementType());
+  Value v = n == lanes
+                ? vector::LoadOp::create(l.b, l.loc, stored, memref, index).getResult()
+                : vector::MaskedLoadOp::create(l.b, l.loc, stored, memref, index, maskOf(l, lanes, n), l.zero(stored))
+                      .getResult();
+  return stored == type ? v : arith::ExtFOp::create(l.b, l.loc, type, v).getResult();
 }
-
-// ===--------------------------------------------------------------------=== //
-// Transposition
-// ===--------------------------------------------------------------------=== //
 
 /// Two vectors to two: `pick(k)` names the source of element k of 0 .. 2n-1.
 static std::pair<Value, Value> shufflePair(Loops &l, Value a, Value b, llvm::function_ref<int64_t(int64_t)> pick) {
@@ -129,6 +91,148 @@ static SmallVector<Value> transpose(Loops &l, SmallVector<Value> rows) {
 }
 
 // ===--------------------------------------------------------------------=== //
+// Filter
+// ===--------------------------------------------------------------------=== //
+
+/// Loops over all combinations of indices below `extents`.
+static void forAll(Loops &l, ArrayRef<int64_t> extents, SmallVector<Value> index,
+                   llvm::function_ref<void(ArrayRef<Value>)> body) {
+  if (index.size() == extents.size())
+    return body(index);
+  l.forLoop(l.constant(0), l.constant(extents[index.size()]), {}, [&](Value i, ValueRange) {
+    SmallVector<Value> next(index);
+    next.push_back(i);
+    forAll(l, extents, next, body);
+    return SmallVector<Value>();
+  });
+}
+
+namespace {
+class FilterPacking {
+public:
+  FilterPacking(Loops &l, LocalConvOp op, const VectorPlan &plan)
+      : l(l), op(op), plan(plan), filter(op.getFilter()), outputDim(dimOf(op.getFilterDims(), kOutput)),
+        inputDim(dimOf(op.getFilterDims(), kInput)), lanes(std::min(plan.perGroup, plan.width())),
+        vectorType(VectorType::get({plan.lanes}, plan.accumulator)) {}
+
+  Value run() {
+    SmallVector<int64_t> shape{plan.groups * plan.blocks(), plan.features};
+    shape.append(plan.taps);
+    shape.push_back(plan.width());
+    auto type = MemRefType::get(shape, plan.accumulator);
+    packed = memref::AllocOp::create(l.b, l.loc, type, l.b.getI64IntegerAttr(64));
+    forAll(l, {plan.groups, plan.blocks()}, {}, [&](ArrayRef<Value> index) {
+      first = firstOutput(l, plan, index[0], index[1]);
+      block = l.add(l.mul(index[0], plan.blocks()), index[1]);
+      if (isRowMajor())
+        return transposeRows();
+      bool byVectors = isContiguousDim(cast<MemRefType>(filter.getType()), outputDim);
+      SmallVector<int64_t> rest{plan.features};
+      rest.append(plan.taps);
+      forAll(l, rest, {}, [&](ArrayRef<Value> at) { byVectors ? copyVectors(at) : copyElements(at); });
+    });
+    return packed;
+  }
+
+private:
+  /// The index in the filter of tap `at` = [input feature, taps...].
+  SmallVector<Value> place(ArrayRef<Value> at, Value output) {
+    SmallVector<Value> from(op.getFilterDims().size());
+    from[outputDim] = output;
+    from[inputDim] = at[0];
+    for (auto [n, d] : llvm::enumerate(plan.filterDims))
+      from[d] = op.getReverse()[n] ? l.sub(l.constant(plan.taps[n] - 1), at[1 + n]) : at[1 + n];
+    return from;
+  }
+  SmallVector<Value> target(ArrayRef<Value> at, Value lane) {
+    SmallVector<Value> to{block};
+    to.append(at.begin(), at.end());
+    to.push_back(lane);
+    return to;
+  }
+  /// Lanes of vector v that are output features.
+  int64_t used(int64_t v) { return std::min(plan.lanes, lanes - v * plan.lanes); }
+
+  void copyElements(ArrayRef<Value> at) {
+    auto lane = [&](Value i, bool exists) {
+      Value v =
+          exists ? l.convert(memref::LoadOp::create(l.b, l.loc, filter, place(at, l.add(first, i))), plan.accumulator)
+                 : l.zero(plan.accumulator);
+      memref::StoreOp::create(l.b, l.loc, v, packed, target(at, i));
+      return SmallVector<Value>();
+    };
+    l.forLoop(l.constant(0), l.constant(lanes), {}, [&](Value i, ValueRange) { return lane(i, true); });
+    if (lanes < plan.width())
+      l.forLoop(l.constant(lanes), l.constant(plan.width()), {}, [&](Value i, ValueRange) { return lane(i, false); });
+  }
+
+  void copyVectors(ArrayRef<Value> at) {
+    for (int64_t v = 0; v < plan.vectors; ++v) {
+      Value x = loadVector(l, vectorType, filter, place(at, l.add(first, v * plan.lanes)), used(v));
+      vector::StoreOp::create(l.b, l.loc, x, packed, target(at, l.constant(v * plan.lanes)));
+    }
+  }
+
+  /// True for [output][input][taps...] where all after the output lies without
+  /// gaps in the order of the packed filter.
+  bool isRowMajor() {
+    SmallVector<int64_t> order{outputDim, inputDim};
+    order.append(plan.filterDims);
+    if (!llvm::is_sorted(order) || llvm::is_contained(op.getReverse(), true))
+      return false;
+    return memref::CollapseShapeOp::isGuaranteedCollapsible(cast<MemRefType>(filter.getType()), rows());
+  }
+  SmallVector<ReassociationIndices> rows() {
+    ReassociationIndices rest;
+    for (size_t d = 1; d < op.getFilterDims().size(); ++d)
+      rest.push_back(d);
+    return {{0}, rest};
+  }
+
+  /// Squares of output features and taps, as vectors along the taps.
+  void transposeRows() {
+    SmallVector<ReassociationIndices> target = rows();
+    target.push_back({int64_t(op.getFilterDims().size())});
+    Value from = memref::CollapseShapeOp::create(l.b, l.loc, filter, rows());
+    Value to = memref::CollapseShapeOp::create(l.b, l.loc, packed, target);
+    int64_t length = cast<MemRefType>(to.getType()).getDimSize(1), whole = length / plan.lanes * plan.lanes;
+    auto squares = [&](Value at, int64_t n) {
+      for (int64_t v = 0; v < plan.vectors; ++v)
+        transposeSquare(from, to, at, v, n);
+      return SmallVector<Value>();
+    };
+    if (whole)
+      l.forLoop(
+          l.constant(0), l.constant(whole), {}, [&](Value at, ValueRange) { return squares(at, plan.lanes); },
+          plan.lanes);
+    if (whole < length)
+      squares(l.constant(whole), length - whole);
+  }
+  void transposeSquare(Value from, Value to, Value at, int64_t v, int64_t n) {
+    SmallVector<Value> rows(plan.lanes, l.zero(vectorType));
+    for (int64_t i = 0; i < used(v); ++i) {
+      Value output = l.add(first, v * plan.lanes + i);
+      rows[i] = loadVector(l, vectorType, from, {output, at}, n);
+    }
+    SmallVector<Value> columns = transpose(l, rows);
+    for (int64_t j = 0; j < n; ++j)
+      vector::StoreOp::create(l.b, l.loc, columns[j], to, ValueRange{block, l.add(at, j), l.constant(v * plan.lanes)});
+  }
+
+  Loops &l;
+  LocalConvOp op;
+  const VectorPlan &plan;
+  Value filter, packed, first, block;
+  int64_t outputDim, inputDim, lanes;
+  VectorType vectorType;
+};
+} // namespace
+
+Value ringconv::packFilter(Loops &l, LocalConvOp op, const VectorPlan &plan) {
+  return FilterPacking(l, op, plan).run();
+}
+
+// ===--------------------------------------------------------------------=== //
 // Result
 // ===--------------------------------------------------------------------=== //
 
@@ -170,9 +274,7 @@ private:
       vector::StoreOp::create(l.b, l.loc, v, init, index);
       return;
     }
-    auto maskType = VectorType::get(type.getShape(), l.b.getI1Type());
-    Value mask = vector::ConstantMaskOp::create(l.b, l.loc, maskType, ArrayRef<int64_t>{n});
-    vector::MaskedStoreOp::create(l.b, l.loc, init, index, mask, v);
+    vector::MaskedStoreOp::create(l.b, l.loc, init, index, maskOf(l, type.getNumElements(), n), v);
   }
   Value convert(Value v, VectorType type) {
     if (plan.element == plan.accumulator)

@@ -9,6 +9,9 @@
 
 namespace ringconv {
 
+/// The first `n` elements at `index`, zeros after them, in `type`'s element type.
+mlir::Value loadVector(Loops &l, mlir::VectorType type, mlir::Value memref, mlir::ValueRange index, int64_t n);
+
 /// First output feature of a block. The last block of a group is moved back so
 /// that it is full: some features are computed twice, and stored alike.
 mlir::Value firstOutput(Loops &l, const VectorPlan &plan, mlir::Value group, mlir::Value block);
