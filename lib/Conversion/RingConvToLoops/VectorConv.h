@@ -2,7 +2,7 @@
 //
 // The state of the vectorised form while its loops are written; VectorLoops.cpp
 // says what they are. Blocks and rows are in VectorLoops.cpp, tiles in
-// VectorTiles.cpp.
+// VectorTiles.cpp and VectorDynamic.cpp.
 #ifndef RINGCONV_LIB_CONVERSION_RINGCONVTOLOOPS_VECTORCONV_H
 #define RINGCONV_LIB_CONVERSION_RINGCONVTOLOOPS_VECTORCONV_H
 
@@ -110,10 +110,17 @@ private:
   /// (see dynamicTiles).
   void count(int64_t uses);
 
-  /// Tiles inside the shard, the last one moved back so that it is full (it
-  /// computes some outputs again, alike), then the columns at the borders one by
-  /// one, with every place chosen at run time.
+  // Columns of unknown extent (VectorDynamic.cpp).
   void dynamicTiles(llvm::ArrayRef<mlir::Value> outputs);
+  /// The guard of border tiles, if they are possible.
+  void prepareBorders();
+  ColumnWindow leftWindow();
+  ColumnWindow rightWindow();
+  void borderTile(llvm::ArrayRef<mlir::Value> outputs, mlir::Value column, const ColumnWindow &w, bool isLeft);
+  void interiorTiles(llvm::ArrayRef<mlir::Value> outputs, mlir::Value begin, mlir::Value end);
+  /// Tiles inside the shard, then the columns at the borders one by one, with
+  /// every place chosen at run time.
+  void mixedColumns(llvm::ArrayRef<mlir::Value> outputs);
   std::pair<mlir::Value, mlir::Value> interiorColumns();
   void interiorTile(llvm::ArrayRef<mlir::Value> outputs, mlir::Value column);
   void singleColumn(llvm::ArrayRef<mlir::Value> outputs, mlir::Value column);
@@ -126,6 +133,9 @@ private:
   mlir::VectorType vectorType;
 
   llvm::SmallVector<DimValues> dims;
+  // Of columns of unknown extent: the end of the shard, extended; true if border
+  // tiles fit.
+  mlir::Value shardEnd, bordersKnown;
   mlir::Value shard, filter;
   Values slabs;
   // Of the block of features.

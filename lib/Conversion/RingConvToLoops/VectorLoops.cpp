@@ -79,6 +79,7 @@ void VectorConv::prepare() {
     }
   }
   castSources();
+  prepareBorders();
 }
 
 int64_t VectorConv::haloOf(int64_t n) {

@@ -307,7 +307,5 @@ std::optional<VectorPlan> ringconv::planVectorLoops(LocalConvOp op, const LoopOp
     plan.tiles = makeRuns(plan.columns, plan.tile);
   if (int64_t(plan.tiles.size()) > kMaxVersions)
     return refuse("too many different tiles");
-  if (!plan.columns.isStatic() && plan.columns.base != 1)
-    return refuse("holes at places that are not known");
   return plan;
 }
