@@ -18,7 +18,19 @@
 
 using namespace mlir;
 
+/// Other dialects' convolutions and pools to ours; what else tosa holds becomes
+/// linalg, arith and tensor, whose pads and slices are then raised too.
+static void buildRaisePipeline(OpPassManager &pm) {
+  pm.addPass(ringconv::createRaisePass());
+  pm.addNestedPass<func::FuncOp>(tosa::createTosaToLinalgNamed());
+  pm.addNestedPass<func::FuncOp>(createTosaToLinalg());
+  pm.addNestedPass<func::FuncOp>(createTosaToArithPass());
+  pm.addNestedPass<func::FuncOp>(createTosaToTensorPass());
+  pm.addPass(ringconv::createRaisePass());
+}
+
 void ringconv::buildPartitionPipeline(OpPassManager &pm, const PartitionOptions &options) {
+  buildRaisePipeline(pm);
   if (!options.mesh.empty())
     pm.addPass(createSetMeshPass(SetMeshPassOptions{options.mesh}));
   pm.addPass(createPartitionPass(options.report));
@@ -26,6 +38,12 @@ void ringconv::buildPartitionPipeline(OpPassManager &pm, const PartitionOptions 
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addNestedPass<func::FuncOp>(createLowerHaloPass());
+  // Merge before overlap: waits then stand where the first of the merged ones
+  // was, and interiors go before them.
+  if (options.mergeHalos)
+    pm.addNestedPass<func::FuncOp>(createMergeHalosPass());
+  if (options.overlap)
+    pm.addNestedPass<func::FuncOp>(createOverlapPass());
   pm.addPass(createVerifyPartitionedPass());
 }
 
@@ -110,6 +128,7 @@ void ringconv::buildHostPipeline(OpPassManager &pm, const HostOptions &options, 
 }
 
 void ringconv::buildReferencePipeline(OpPassManager &pm) {
+  buildRaisePipeline(pm);
   pm.addPass(createLowerReferencePass());
   buildBufferizePipeline(pm);
   buildLLVMPipeline(pm);

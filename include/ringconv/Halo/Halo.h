@@ -180,6 +180,15 @@ Plan planRanges(const Window &w, const Cuts &inputs, const std::vector<Interval>
 Plan planWhole(const Window &w, int64_t size, const std::vector<Interval> &outputs,
                const std::vector<Interval> &taps = {});
 
+/// Outputs at either end that some rank cannot compute before its halos are
+/// there: one pair for all ranks, so that all run one program. `outputs` is the
+/// fewest that a rank has.
+struct Edges {
+  int64_t low = 0, high = 0, outputs = 0;
+};
+/// Nothing where a rank has too few outputs for both edges.
+std::optional<Edges> commonEdges(const Plan &plan, const std::vector<Interval> &outputs);
+
 } // namespace ringconv::halo
 
 #endif

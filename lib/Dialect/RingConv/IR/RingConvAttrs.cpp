@@ -410,6 +410,15 @@ Attribute HaloDimAttr::parse(AsmParser &parser, Type) {
   int64_t dim, low, high;
   SmallVector<StringAttr> axes;
   SmallVector<PieceAttr> pieces;
+  SmallVector<int64_t> edges;
+  auto parseEdges = [&]() -> ParseResult {
+    if (failed(parser.parseOptionalKeyword("edges")))
+      return success();
+    auto loc = parser.getCurrentLocation();
+    if (parser.parseEqual() || parseIntegers(parser, edges) || parser.parseComma())
+      return failure();
+    return edges.size() == 3 ? success() : parser.emitError(loc, "expected [low, high, outputs]");
+  };
   auto piece = [&]() -> ParseResult {
     auto attr = llvm::dyn_cast_or_null<PieceAttr>(PieceAttr::parse(parser, {}));
     pieces.push_back(attr);
@@ -419,16 +428,22 @@ Attribute HaloDimAttr::parse(AsmParser &parser, Type) {
       parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] { return parseAxis(parser, axes); }) ||
       parser.parseComma() || parser.parseKeyword("low") || parser.parseEqual() || parser.parseInteger(low) ||
       parser.parseComma() || parser.parseKeyword("high") || parser.parseEqual() || parser.parseInteger(high) ||
-      parser.parseComma() || parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, piece) ||
-      parser.parseGreater())
+      parser.parseComma() || parseEdges() ||
+      parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, piece) || parser.parseGreater())
     return {};
-  return HaloDimAttr::get(parser.getContext(), dim, axes, low, high, pieces);
+  return HaloDimAttr::get(parser.getContext(), dim, axes, low, high, edges, pieces);
 }
 
 void HaloDimAttr::print(AsmPrinter &printer) const {
   printer << '<' << getDim() << ", [";
   llvm::interleaveComma(getAxes(), printer);
-  printer << "], low = " << getLow() << ", high = " << getHigh() << ", [";
+  printer << "], low = " << getLow() << ", high = " << getHigh() << ", ";
+  if (!getEdges().empty()) {
+    printer << "edges = ";
+    printIntegers(printer, getEdges());
+    printer << ", ";
+  }
+  printer << '[';
   llvm::interleaveComma(getPieces(), printer, [&](PieceAttr piece) { piece.print(printer); });
   printer << "]>";
 }

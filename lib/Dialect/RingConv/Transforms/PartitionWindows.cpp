@@ -31,7 +31,10 @@ static HaloDimAttr makeHaloDim(MLIRContext *ctx, int64_t dim, const WindowCut &c
                                     makeTable(ctx, p.recvAt), makeTable(ctx, p.recvExtended),
                                     makeTable(ctx, p.recvSize), makeTable(ctx, p.sendPeer), makeTable(ctx, p.sendAt),
                                     makeTable(ctx, p.sendSize)));
-  return HaloDimAttr::get(ctx, dim, cut.axes, plan.low, plan.high, pieces);
+  SmallVector<int64_t> edges;
+  if (auto common = halo::commonEdges(plan, outputsOf(cut, cut.input.parts())))
+    edges = {common->low, common->high, common->outputs};
+  return HaloDimAttr::get(ctx, dim, cut.axes, plan.low, plan.high, edges, pieces);
 }
 
 static std::string locationText(Location loc) {

@@ -117,10 +117,12 @@ def RingConv_HaloDimAttr : RingConv_Attr<"HaloDim", "halo_dim"> {
   let description = [{
     `low` and `high` are slab sizes in elements, the same on every rank. `axes`
     are the mesh axes that cut the dimension (none: a border mode on a whole
-    dimension).
+    dimension). `edges` are the outputs at either end that need the halo on some
+    rank, and the fewest outputs of a rank; absent where a rank has too few.
   }];
   let parameters = (ins "int64_t":$dim, OptionalArrayRefParameter<"::mlir::StringAttr">:$axes, "int64_t":$low,
-                    "int64_t":$high, OptionalArrayRefParameter<"::ringconv::PieceAttr">:$pieces);
+                    "int64_t":$high, OptionalArrayRefParameter<"int64_t">:$edges,
+                    OptionalArrayRefParameter<"::ringconv::PieceAttr">:$pieces);
   let hasCustomAssemblyFormat = 1;
 }
 

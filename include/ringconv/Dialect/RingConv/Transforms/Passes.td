@@ -54,6 +54,33 @@ def LowerHaloPass : Pass<"ringconv-lower-halo", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::tensor::TensorDialect"];
 }
 
+def MergeHalosPass : Pass<"ringconv-merge-halos", "::mlir::func::FuncOp"> {
+  let summary = "one exchange for several tensors, the same value once";
+  let description = [{
+    Before and after: exchanges as `start` and `wait`. An exchange of the same
+    value with the same dimensions is made once. Starts whose inputs are there at
+    an earlier start join it: each peer then gets one message for all of them.
+  }];
+  let statistics = [Statistic<"numShared", "shared", "exchanges that another one served">,
+                    Statistic<"numMerged", "merged", "exchanges that joined another one">];
+}
+
+def OverlapPass : Pass<"ringconv-overlap", "::mlir::func::FuncOp"> {
+  let summary = "computes the interior while halos travel";
+  let description = [{
+    Before and after: exchanges as `start` and `wait`. A local operation behind a
+    wait is split into slices of one result: the interior, which reads no slab
+    and goes before the wait, and edges, the same on every rank, after it. Edges
+    along the last dimension are at least `min-edge` outputs wide, so that
+    kernels keep whole tiles. Not split, with a remark, where the interior is
+    under half of the outputs of some rank.
+  }];
+  let options = [Option<"minEdge", "min-edge", "int64_t", "8",
+                        "fewest outputs of an edge along the last dimension">];
+  let statistics = [Statistic<"numSplit", "split", "operations split into interior and edges">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def LowerStartPass : Pass<"ringconv-lower-start", "::mlir::func::FuncOp"> {
   let summary = "start, redistribute on memrefs to groups of send and recv";
   let description = [{
@@ -75,6 +102,37 @@ def PrepareBuffersPass : Pass<"ringconv-prepare-buffers", "::mlir::func::FuncOp"
     that the program made, and that nothing else uses, writes into it.
   }];
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect", "::mlir::tensor::TensorDialect"];
+}
+
+// ===--- from upstream dialects -------------------------------------------=== //
+
+def RaisePass : Pass<"ringconv-raise", "::mlir::ModuleOp"> {
+  let summary = "upstream convolutions, pools, pads, slices and shardings to ours";
+  let description = [{
+    On tensors with static shapes:
+    - `linalg.conv_*`, `linalg.depthwise_conv_*` and `linalg.pooling_*` (max and
+      sum, not unsigned) become `ringconv.conv` and `ringconv.pool`. A
+      `tensor.pad` of the neutral value on window dimensions becomes padding, so
+      that what it adds is skipped, not read. An init of zeros is dropped, one
+      that broadcasts along features becomes the bias, any other is combined
+      afterwards. A maximum may also start from, or be padded with, the lowest
+      finite number, where every window has an element: where a whole window is
+      -inf the result is then -inf too.
+    - `tosa.conv2d`, `conv3d`, `depthwise_conv2d`, `transpose_conv2d`,
+      `max_pool2d`, `avg_pool2d` likewise, if zero points are 0.
+    - `tensor.pad` of 0 or -inf and `tensor.extract_slice` become pools with
+      windows of 1 and signed padding.
+    - `shard.grid` becomes `ringconv.mesh` with axes `axis0`, `axis1`, ...;
+      `shard.shard` becomes the sharding of an argument or a result, or
+      `ringconv.reshard`. What has no counterpart is an error.
+
+    What cannot be raised stays. The rest of tosa is for upstream's
+    `tosa-to-linalg-named`, `tosa-to-linalg`, `tosa-to-arith`, `tosa-to-tensor`;
+    this pass once more after them raises the pads and slices they leave.
+  }];
+  let options = [Option<"raiseSlices", "raise-slices", "bool", "true", "raise tensor.extract_slice too">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect", "::ringconv::RingConvDialect"];
 }
 
 #endif

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "ringconv/Pipelines/Pipelines.h"
+
+int main(int argc, char **argv) {
+  mlir::DialectRegistry registry;
+  ringconv::registerDialects(registry);
+  ringconv::registerPasses();
+  ringconv::registerPipelines();
+  return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, "an opt tool of another project\n", registry));
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Pads and slices are pools with windows of 1: padding is skipped, which leaves
+// a sum of nothing, 0, or a maximum of nothing, -inf; negative padding cuts off.
+#include "Raise.h"
+
+using namespace mlir;
+using namespace ringconv;
+
+/// Names for the dimensions of a tensor: spatial where `changed`, of the others
+/// two are b and f, and the rest is spatial too.
+static raise::Names nameDims(ArrayRef<bool> changed) {
+  int64_t letter = kBatch, number = 0;
+  raise::Names names;
+  for (bool c : changed)
+    names.push_back(!c && letter >= kFeature ? letter-- : number++);
+  return names;
+}
+
+/// One window for each dimension that has a number.
+static raise::Windows numbered(ArrayRef<int64_t> names, ArrayRef<halo::Window> all) {
+  raise::Windows windows;
+  for (auto [name, w] : llvm::zip(names, all))
+    if (name >= 0)
+      windows.push_back(w);
+  return windows;
+}
+
+static bool replaceByPool(Operation *op, PoolKind kind, Value input, ArrayRef<halo::Window> all) {
+  SmallVector<bool> changed;
+  for (const halo::Window &w : all)
+    changed.push_back(w.padLow != 0 || w.padHigh != 0 || w.stride != 1);
+  OpBuilder b(op);
+  raise::Names names = nameDims(changed);
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  op->getResult(0).replaceAllUsesWith(
+      raise::makePool(b, op->getLoc(), type, kind, input, names, names, numbered(names, all)));
+  op->erase();
+  return true;
+}
+
+static bool raisePad(tensor::PadOp op) {
+  raise::Pad pad = raise::padOf(op.getResult());
+  auto type = cast<RankedTensorType>(op.getResult().getType());
+  if (!pad.value || !raise::poolType(type.getElementType()) || !raise::isStatic(op.getResult()))
+    return false;
+  if (!raise::isZero(pad.value) && !raise::isMinusInfinity(pad.value))
+    return false;
+  SmallVector<halo::Window> all;
+  for (auto [low, high] : llvm::zip(pad.low, pad.high))
+    all.push_back({1, 1, 1, 1, low, high});
+  return replaceByPool(op, raise::isZero(pad.value) ? PoolKind::Sum : PoolKind::Max, pad.source, all);
+}
+
+/// Element i of the slice is element offset + i * stride: the last one read is
+/// followed by padHigh elements that are cut off.
+static bool raiseSlice(tensor::ExtractSliceOp op) {
+  RankedTensorType from = op.getSourceType(), to = op.getType();
+  if (!op.getOffsets().empty() || !op.getSizes().empty() || !op.getStrides().empty() || from == to ||
+      from.getRank() != to.getRank() || !raise::poolType(from.getElementType()) || !raise::isStatic(op.getSource()) ||
+      !raise::isStatic(op.getResult()))
+    return false;
+  SmallVector<halo::Window> all;
+  for (int64_t d = 0; d < from.getRank(); ++d) {
+    int64_t offset = op.getStaticOffsets()[d], size = op.getStaticSizes()[d], stride = op.getStaticStrides()[d];
+    if (stride < 1)
+      return false;
+    // The stride of a single element means nothing.
+    all.push_back({1, size == 1 ? 1 : stride, 1, 1, -offset, offset + (size - 1) * stride + 1 - from.getDimSize(d)});
+  }
+  return replaceByPool(op, PoolKind::Max, op.getSource(), all);
+}
+
+bool raise::raiseTensor(Operation *op, bool slices) {
+  if (auto pad = dyn_cast<tensor::PadOp>(op))
+    return raisePad(pad);
+  auto slice = dyn_cast<tensor::ExtractSliceOp>(op);
+  return slice && slices && raiseSlice(slice);
+}
