@@ -23,7 +23,7 @@ using namespace mlir;
 static void buildRaisePipeline(OpPassManager &pm) {
   pm.addPass(ringconv::createRaisePass());
   pm.addNestedPass<func::FuncOp>(tosa::createTosaToLinalgNamed());
-  pm.addNestedPass<func::FuncOp>(createTosaToLinalg());
+  pm.addNestedPass<func::FuncOp>(tosa::createTosaToLinalg());
   pm.addNestedPass<func::FuncOp>(createTosaToArithPass());
   pm.addNestedPass<func::FuncOp>(createTosaToTensorPass());
   pm.addPass(ringconv::createRaisePass());
