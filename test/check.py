@@ -31,7 +31,8 @@ def run(command, seconds, quiet=False):
             command, start_new_session=True, stdin=subprocess.DEVNULL, text=True, errors="replace",
             stdout=subprocess.PIPE if quiet else None, stderr=subprocess.STDOUT if quiet else None)
     except OSError as error:
-        return 127, f"{command[0]}: {error.strerror}"
+        print(f"{command[0]}: {error.strerror}")
+        return 127, ""
     try:
         output, _ = process.communicate(timeout=seconds)
         return process.returncode, output or ""
