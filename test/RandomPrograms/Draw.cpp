@@ -176,6 +176,7 @@ std::optional<Program> Drawer::run() {
   p.overlap = r.chance(80);
   p.merge = r.chance(80);
   p.twice = r.chance(15);
+  p.single = r.chance(8);
   drawMesh();
   drawFirst();
   int wanted = r.chance(70) ? int(r.between(2, 5)) : 1;

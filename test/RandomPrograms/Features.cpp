@@ -147,6 +147,8 @@ void randprog::addFeatures(const Program &p, const std::vector<Type> &types, Fea
   c.seen.insert("ranks " + std::to_string(p.mesh.size()));
   if (!p.mesh.deviceIds.empty())
     c.seen.insert("device ids");
+  if (p.single)
+    c.seen.insert("compared with one rank");
   c.seen.insert(p.vectorize ? "vectorised" : "plain loops");
   c.seen.insert(p.overlap ? "overlap on" : "overlap off");
   c.seen.insert(p.merge ? "merged halos on" : "merged halos off");

@@ -202,8 +202,8 @@ std::string runAlone(const Program &p, const Settings &s) {
 
 /// Failures stay of one kind while they are reduced.
 std::string kindOf(const std::string &why) {
-  for (const char *kind :
-       {"does not compile", "crashes", "hangs", "got ", "replicas", "second run", "has box", "without elements"})
+  for (const char *kind : {"does not compile", "crashes", "hangs", "got ", "replicas", "second run", "has box",
+                           "without elements", "bits"})
     if (why.find(kind) != std::string::npos)
       return kind;
   return why.substr(0, 12);

@@ -102,7 +102,10 @@ struct Program {
   std::vector<Op> ops;
   std::vector<Result> results;
   /// Compile options.
-  bool vectorize = false, overlap = true, merge = true, twice = false;
+  bool vectorize = false, overlap = true, merge = true;
+  /// Run a second time: the same bits. Run on one rank too: the same bits where
+  /// no sum crosses ranks.
+  bool twice = false, single = false;
 
   int numValues() const { return int(arguments.size() + ops.size()); }
   Op *op(int value) { return value < int(arguments.size()) ? nullptr : &ops[value - arguments.size()]; }

@@ -196,6 +196,8 @@ struct Maker {
       make([](Program &p) { p.overlap = false; });
     if (from.merge)
       make([](Program &p) { p.merge = false; });
+    if (from.single)
+      make([](Program &p) { p.single = false; });
     if (from.twice)
       make([](Program &p) { p.twice = false; });
   }

@@ -174,8 +174,9 @@ struct Compiler {
 // ===--------------------------------------------------------------------=== //
 
 struct Rank {
-  std::vector<Box> boxes;               ///< of inputs, then outputs
-  std::vector<std::vector<char>> data;  ///< likewise
+  std::vector<Box> boxes;              ///< of inputs, then outputs
+  std::vector<std::vector<char>> data; ///< likewise
+  int64_t reductions = 0;
   std::vector<std::vector<char>> again; ///< outputs of a second run
   std::string error;
 };
@@ -206,6 +207,9 @@ std::string session(const ringconv_program *program, const Program &p, const rin
     return error("run");
   if (p.twice && ringconv_session_run(session, nullptr, in.data(), again.data()))
     return error("second run");
+  ringconv_counters counters;
+  ringconv_session_counters(session, &counters);
+  rank.reductions = counters.reductions;
   return "";
 }
 
@@ -309,6 +313,36 @@ std::string compareResult(const Program &p, size_t index, const Tensor &want, co
   return why;
 }
 
+/// The same program without a cut.
+Program onOneRank(Program p) {
+  p.mesh = {};
+  for (Argument &a : p.arguments)
+    a.sharding.reset();
+  for (Op &op : p.ops)
+    if (op.kind == Kind::Reshard)
+      op.sharding.assign(op.sharding.size(), {});
+  for (Result &r : p.results)
+    r.sharding.reset();
+  // Every form of a kernel adds in one order.
+  p.vectorize = !p.vectorize;
+  p.twice = p.single = false;
+  return p;
+}
+
+/// Bytes of result `index` as a whole; NaNs, whose bits mean nothing, as 0.
+std::vector<char> gather(const Program &p, size_t index, const Type &type, const std::vector<Rank> &ranks) {
+  int64_t bytes = bytesOf(type.dtype);
+  size_t operand = p.arguments.size() + index;
+  std::vector<char> all(count(type.shape) * bytes);
+  for (const Rank &rank : ranks)
+    forBox(type.shape, rank.boxes[operand], [&](int64_t global, int64_t local) {
+      const char *at = rank.data[operand].data() + local * bytes;
+      if (!std::isnan(decode(type.dtype, at)))
+        std::memcpy(all.data() + global * bytes, at, bytes);
+    });
+  return all;
+}
+
 // ===--------------------------------------------------------------------=== //
 // What the compiled program does
 // ===--------------------------------------------------------------------=== //
@@ -346,6 +380,26 @@ void look(const ringconv_program &program, Outcome &outcome) {
       outcome.seen.push_back("corners");
   }
 }
+std::string compareWithOneRank(Compiler &compiler, const Program &p, const RunSettings &settings,
+                               const std::vector<Type> &types, const std::vector<Tensor> &inputs,
+                               const std::vector<Rank> &ranks) {
+  Program one = onOneRank(p);
+  const ringconv_program *program = compiler.compile(one, settings);
+  if (!program)
+    return "does not compile for one rank: " + compiler.errors;
+  std::vector<Rank> single(1);
+  if (std::string why = runRanks(program, one, types, inputs, settings.timeout, single); !why.empty())
+    return "on one rank: " + why;
+  for (size_t i = 0; i < p.results.size(); ++i) {
+    const Type &type = types[p.results[i].value];
+    std::vector<char> a = gather(p, i, type, ranks), b = gather(one, i, type, single);
+    for (size_t at = 0; at < a.size(); at += bytesOf(type.dtype))
+      if (std::memcmp(&a[at], &b[at], bytesOf(type.dtype)))
+        return "result " + std::to_string(i) + ", element " + std::to_string(at / bytesOf(type.dtype)) +
+               ": the bits are not those of one rank";
+  }
+  return "";
+}
 } // namespace
 
 Outcome randprog::run(const Program &p, const RunSettings &settings) {
@@ -366,6 +420,9 @@ Outcome randprog::run(const Program &p, const RunSettings &settings) {
   std::vector<Tensor> values = evaluate(p, inputs);
   for (size_t i = 0; i < p.results.size() && outcome.why.empty(); ++i)
     outcome.why = compareResult(p, i, values[p.results[i].value], ranks);
+  bool sums = std::any_of(ranks.begin(), ranks.end(), [](const Rank &r) { return r.reductions > 0; });
+  if (p.single && !sums && outcome.why.empty())
+    outcome.why = compareWithOneRank(compiler, p, settings, *types, inputs, ranks);
   outcome.ok = outcome.why.empty();
   return outcome;
 }
