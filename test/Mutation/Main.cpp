@@ -39,6 +39,7 @@ struct Settings {
   uint64_t seed = 1, count = 10000;
   bool print = false;
   std::vector<Tokens> corpus;
+  size_t valid = 0; ///< programs of the corpus that are no tests of errors: these come first
 };
 
 /// Where the child is; outlives it.
@@ -66,8 +67,9 @@ private:
 std::string mutant(const Settings &s, uint64_t index) {
   Random random(s.seed + index);
   random.next();
-  Tokens tokens = s.corpus[random.below(s.corpus.size())];
-  for (size_t changes = 1 + random.below(3); changes > 0; --changes)
+  bool far = s.valid && random.below(5) > 0;
+  Tokens tokens = s.corpus[random.below(far ? s.valid : s.corpus.size())];
+  for (size_t changes = 1 + (random.below(2) ? 0 : random.below(3)); changes > 0; --changes)
     mutate(tokens, s.corpus, random);
   return join(tokens);
 }
@@ -127,9 +129,15 @@ void readPath(const std::string &path, Settings &s) {
     if (llvm::StringRef(it->path()).ends_with(".mlir"))
       files.push_back(it->path());
   // The order of a folder is the file system's; seeds mean the same everywhere.
-  std::sort(files.begin(), files.end());
-  for (const std::string &file : files)
+  auto isErrors = [](const std::string &file) { return llvm::StringRef(file).contains("-errors.mlir"); };
+  std::sort(files.begin(), files.end(), [&](const std::string &a, const std::string &b) {
+    return std::make_pair(isErrors(a), a) < std::make_pair(isErrors(b), b);
+  });
+  for (const std::string &file : files) {
     readFile(file, s);
+    if (!isErrors(file))
+      s.valid = s.corpus.size();
+  }
 }
 
 bool parse(int argc, char **argv, Settings &s) {

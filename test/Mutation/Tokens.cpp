@@ -110,6 +110,17 @@ void mutation::mutate(Tokens &tokens, const std::vector<Tokens> &corpus, Random 
     return;
   size_t at = random.below(tokens.size());
   std::string &token = tokens[at];
+  // The same change everywhere keeps a program consistent, and so takes it far.
+  if (random.below(3) == 0) {
+    std::string from = token.substr(leading(token).size()), to = another(token, corpus, random);
+    if (kindOf(token) == "number" && random.below(2))
+      to = strangeNumber(random);
+    to = to.substr(std::min(leading(to).size(), to.size()));
+    for (std::string &other : tokens)
+      if (other.substr(leading(other).size()) == from)
+        other = leading(other) + to;
+    return;
+  }
   switch (random.below(10)) {
   case 0:
     tokens.erase(tokens.begin() + long(at));

@@ -32,7 +32,8 @@ Tokens tokenize(const std::string &text);
 std::string join(const Tokens &tokens);
 
 /// One change: a token dropped, doubled, swapped with another, replaced by one
-/// of the same kind from any file, a number made strange, or a stretch moved.
+/// of the same kind from any file (once or wherever it stands), a number made
+/// strange, or a stretch moved.
 void mutate(Tokens &tokens, const std::vector<Tokens> &corpus, Random &random);
 
 } // namespace mutation

@@ -60,7 +60,6 @@ func.func @flight(%x: tensor<4x6xf32>, %v: tensor<8xf32>) -> tensor<1x6xf32> {
 // CHECK: ringconv.local_conv ins(%{{.*}}, %{{.*}} bias %{{.*}} : tensor<1x4x?xf16>, tensor<6x2x3xf16>, tensor<6xf32>)
 // CHECK-SAME: halos(%{{.*}}, %{{.*}} : tensor<1x4x1xf16>, tensor<1x4x2xf16>) outs(%{{.*}} : tensor<1x6x?xf32>)
 // CHECK-SAME: dims [b, f, 0] x [o, i, 0] -> [b, f, 0] at [-1] valid [%{{.*}}] to [%{{.*}}]
-// CHECK-SAME: batch_group_outputs = 0 : i64
 // CHECK-SAME: feature_group_outputs = 3 : i64, halo_dims = array<i64: 2>, lhs_dilate = array<i64: 2>
 // CHECK-SAME: report = 0 : i64, reverse = array<i1: true>, rhs_dilate = array<i64: 1>, stride = array<i64: 3>
 // CHECK-SAME: -> tensor<1x6x?xf32>
@@ -69,7 +68,7 @@ func.func @local_conv(%x: tensor<1x4x?xf16>, %w: tensor<6x2x3xf16>, %b: tensor<6
   %r = ringconv.local_conv ins(%x, %w bias %b : tensor<1x4x?xf16>, tensor<6x2x3xf16>, tensor<6xf32>)
     halos(%l, %h : tensor<1x4x1xf16>, tensor<1x4x2xf16>) outs(%y : tensor<1x6x?xf32>)
     dims [b, f, 0] x [o, i, 0] -> [b, f, 0] at [-1] valid [%i] to [%j]
-    {batch_group_outputs = 0 : i64, feature_group_outputs = 3 : i64, halo_dims = array<i64: 2>,
+    {feature_group_outputs = 3 : i64, halo_dims = array<i64: 2>,
      lhs_dilate = array<i64: 2>, report = 0 : i64, reverse = array<i1: true>, rhs_dilate = array<i64: 1>,
      stride = array<i64: 3>} -> tensor<1x6x?xf32>
   return %r : tensor<1x6x?xf32>
