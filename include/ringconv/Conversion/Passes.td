@@ -5,7 +5,7 @@
 include "mlir/Pass/PassBase.td"
 
 def ConvertRingConvToLoopsPass : Pass<"convert-ringconv-to-loops", "::mlir::func::FuncOp"> {
-  let summary = "local convolutions and pools on memrefs to loops";
+  let summary = "local convolutions, pools and strided copies on memrefs to loops";
   let description = [{
     The vectorised main form where it fits (f32, static shapes, stride and
     padding of any kind), plain loops elsewhere. Both accumulate in the same

@@ -27,7 +27,7 @@ struct ConvertRingConvToLoopsPass : ringconv::impl::ConvertRingConvToLoopsPassBa
     LoopOptions options{vectorize, vectorWidth, count};
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
-      if (isa<LocalConvOp, LocalPoolOp>(op))
+      if (isa<LocalConvOp, LocalPoolOp, memref::CopyOp>(op))
         ops.push_back(op);
     });
     for (Operation *op : ops) {
@@ -36,13 +36,32 @@ struct ConvertRingConvToLoopsPass : ringconv::impl::ConvertRingConvToLoopsPassBa
           op->emitOpError() << "must be bufferized first";
           return signalPassFailure();
         }
+      if (auto copy = dyn_cast<memref::CopyOp>(op)) {
+        lowerStridedCopy(copy, options);
+        continue;
+      }
       if (auto pool = dyn_cast<LocalPoolOp>(op)) {
+        markWork(pool);
         lowerToPlainLoops(pool, options);
         continue;
       }
       auto conv = cast<LocalConvOp>(op);
-      lowerToPlainLoops(conv, options);
+      markWork(conv);
+      if (!options.vectorize || !lowerToVectorLoops(conv, options))
+        lowerToPlainLoops(conv, options);
     }
+  }
+
+private:
+  /// Marks around the operation, between which all its loops will stand.
+  template <typename OpTy> static void markWork(OpTy op) {
+    IntegerAttr report = op.getReportAttr();
+    if (!report)
+      return;
+    OpBuilder b(op);
+    MarkOp::create(b, op.getLoc(), report, /*end=*/UnitAttr());
+    b.setInsertionPointAfter(op);
+    MarkOp::create(b, op.getLoc(), report, b.getUnitAttr());
   }
 };
 } // namespace

@@ -2,6 +2,7 @@
 #ifndef RINGCONV_LIB_CONVERSION_RINGCONVTOLOOPS_LOOPS_H
 #define RINGCONV_LIB_CONVERSION_RINGCONVTOLOOPS_LOOPS_H
 
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "ringconv/Dialect/RingConv/IR/RingConv.h"
 
 namespace ringconv {
@@ -19,6 +20,9 @@ void lowerToPlainLoops(LocalPoolOp op, const LoopOptions &options);
 /// The vectorised form; false, with the operation untouched, where it does not
 /// fit.
 bool lowerToVectorLoops(LocalConvOp op, const LoopOptions &options);
+
+/// Loops for a copy whose source or target is strided; others stay as they are.
+void lowerStridedCopy(mlir::memref::CopyOp op, const LoopOptions &options);
 
 } // namespace ringconv
 

@@ -109,6 +109,11 @@ void Decider::decideWindows() {
     windows[n].axes = axesOf(wDim);
     windows[n].cutsTaps = true;
     use(windows[n].axes);
+    // As for outputs of whole inputs below.
+    if (readsBeyond(w[n])) {
+      windows[n].cutsInput = true;
+      windows[n].input = halo::Cuts::balanced(x[in[n]], mesh.mesh.parts(windows[n].axes));
+    }
   }
 }
 

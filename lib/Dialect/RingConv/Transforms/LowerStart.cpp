@@ -84,6 +84,7 @@ public:
       rankOf.push_back(ix.rankTable(dim.getAxes()));
     }
     self = ix.self();
+    some = hasElements();
   }
 
   void run() {
@@ -112,9 +113,28 @@ private:
 
   using TableOf = TableAttr (PieceAttr::*)() const;
 
-  /// Rank of the peer; `exists` is the condition that there is one (null: always).
+  /// Whether the shard has elements in the dimensions that are not exchanged
+  /// (null: always). Ranks that exchange have the same part of those, so both
+  /// ends of a message agree that it does not exist.
+  Value hasElements() {
+    Value condition;
+    auto type = cast<MemRefType>(exchange.shard.getType());
+    for (int64_t d = 0; d < type.getRank(); ++d) {
+      bool exchanged = llvm::any_of(exchange.dims, [&](HaloDimAttr dim) { return dim.getDim() == d; });
+      if (exchanged || (!type.isDynamicDim(d) && type.getDimSize(d) > 0))
+        continue;
+      Value size = ix.value(memref::getMixedSize(ix.b, ix.loc, exchange.shard, d));
+      Value there = arith::CmpIOp::create(ix.b, ix.loc, arith::CmpIPredicate::sgt, size, ix.constant(0));
+      condition = condition ? arith::AndIOp::create(ix.b, ix.loc, condition, there).getResult() : there;
+    }
+    return condition;
+  }
+
+  /// Rank of the peer; `exists` is the condition that there is one and
+  /// something to exchange with it (null: always).
   Value peer(ArrayRef<PieceAttr> chosen, TableOf peerTable, Value &exists) {
     Value rank = self;
+    exists = some;
     for (auto [i, piece] : llvm::enumerate(chosen)) {
       TableAttr table = (piece.*peerTable)();
       OpFoldResult part = ix.lookup(parts[i], table);
@@ -200,7 +220,7 @@ private:
   Exchange &exchange;
   SmallVector<Value> parts;
   SmallVector<TableAttr> rankOf;
-  Value self;
+  Value self, some;
 };
 
 void lowerStart(StartOp op) {

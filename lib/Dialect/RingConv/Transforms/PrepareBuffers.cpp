@@ -46,6 +46,19 @@ static void reuseInput(linalg::GenericOp op) {
   }
 }
 
+/// A value that is returned twice gets a second buffer: each result is written
+/// into memory of the caller, and those are two places.
+static void separateResults(func::FuncOp func) {
+  llvm::SmallDenseSet<Value> seen;
+  func.walk([&](func::ReturnOp op) {
+    OpBuilder b(op);
+    for (OpOperand &operand : op->getOpOperands())
+      if (isa<TensorType>(operand.get().getType()) && !seen.insert(operand.get()).second)
+        operand.set(bufferization::AllocTensorOp::create(b, op.getLoc(), cast<RankedTensorType>(operand.get().getType()),
+                                                         ValueRange(), operand.get()));
+  });
+}
+
 namespace {
 struct PrepareBuffersPass : ringconv::impl::PrepareBuffersPassBase<PrepareBuffersPass> {
   void runOnOperation() override {
@@ -59,6 +72,7 @@ struct PrepareBuffersPass : ringconv::impl::PrepareBuffersPassBase<PrepareBuffer
     if (failed(applyPatternsGreedily(func, std::move(patterns))))
       return signalPassFailure();
     func.walk(reuseInput);
+    separateResults(func);
   }
 };
 } // namespace

@@ -290,7 +290,7 @@ def RingConv_StartOp : RingConv_DestinationOp<"start", [AttrSizedOperandSegments
   let results = (outs Variadic<AnyRankedTensor>:$slabs, RingConv_TokenType:$token);
   let assemblyFormat = [{
     $mesh $dims `ins` `(` $inputs `:` type($inputs) `)` `outs` `(` $inits `:` type($inits) `)` attr-dict
-    `->` type($slabs) `,` type($token)
+    (`->` type($slabs)^)?
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{ ::mlir::MutableOperandRange getDpsInitsMutable() { return getInitsMutable(); } }];

@@ -29,7 +29,8 @@ def PartitionPass : Pass<"ringconv-partition", "::mlir::ModuleOp"> {
     asked is an error at the operation. Remarks say what was chosen.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect",
-                           "::mlir::linalg::LinalgDialect", "::mlir::affine::AffineDialect"];
+                           "::mlir::linalg::LinalgDialect", "::mlir::affine::AffineDialect",
+                           "::ringconv::RingConvDialect"];
 }
 
 def VerifyPartitionedPass : Pass<"ringconv-verify-partitioned", "::mlir::ModuleOp"> {

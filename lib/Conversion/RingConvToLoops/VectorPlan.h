@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the vectorised form of a local convolution knows before any loop is
+// written: lanes, tiles of output columns, and what each tile reads.
+//
+// Lanes are output features. A tile is a run of outputs along the last spatial
+// dimension (its COLUMNS), one vector of accumulators each. A scalar of the
+// input is broadcast once and feeds every output of the tile that a tap leads
+// to. The other spatial dimensions are ROWS, walked by loops.
+#ifndef RINGCONV_LIB_CONVERSION_RINGCONVTOLOOPS_VECTORPLAN_H
+#define RINGCONV_LIB_CONVERSION_RINGCONVTOLOOPS_VECTORPLAN_H
+
+#include "Loops.h"
+
+namespace ringconv {
+
+/// Bounds of a number that ranks may have different values of.
+struct Bounds {
+  int64_t min, max;
+};
+/// Bounds of an index value, from tables and simple arithmetic on them; the
+/// whole range of the type where nothing is known.
+Bounds boundsOf(mlir::Value value);
+
+/// A tap that leads from an element to an output of the tile.
+struct TileUse {
+  int64_t output, tap;
+};
+/// An element that a tile reads, and the taps by which it does.
+struct TileColumn {
+  int64_t element;
+  llvm::SmallVector<TileUse> uses;
+};
+/// `count` equal tiles of `size` outputs from `begin` on. More than one: all
+/// read valid elements of the shard only, `step` elements further each time.
+struct TileRun {
+  int64_t begin, size, count = 1, step = 0;
+  bool interior = false;
+};
+
+/// The last spatial dimension; kDynamic where a number is not known.
+struct ColumnWindow {
+  int64_t taps, stride, dilation, base;
+  int64_t offset, outputs;
+  int64_t low = 0, own, high = 0;
+  Bounds validBegin, validEnd;
+  bool isStatic() const;
+  /// True if the element may (must) be read where a tap leads to it.
+  bool mayBeValid(int64_t e) const { return e >= validBegin.min && e < validEnd.max; }
+  bool mustBeValid(int64_t e) const { return e >= validBegin.max && e < validEnd.min; }
+  /// Columns that outputs [begin, begin + size) read, ascending; holes are left
+  /// out, padding where it is known.
+  llvm::SmallVector<TileColumn> columns(int64_t begin, int64_t size) const;
+};
+
+struct VectorPlan {
+  mlir::Type element, accumulator;
+  /// Lanes of a vector, vectors of output features per tile, outputs per tile.
+  int64_t lanes, vectors, tile;
+  int64_t groups, perGroup, features;
+  llvm::SmallVector<int64_t> taps;
+  /// Dimension of each spatial number.
+  llvm::SmallVector<int64_t> inputDims, filterDims, outputDims;
+  ColumnWindow columns;
+  /// Empty where columns are not static.
+  llvm::SmallVector<TileRun> tiles;
+
+  int64_t width() const { return lanes * vectors; }
+  int64_t blocks() const { return (perGroup + width() - 1) / width(); }
+  int64_t rows() const { return int64_t(taps.size()) - 1; }
+};
+
+/// The plan, or why the vectorised form does not fit.
+std::optional<VectorPlan> planVectorLoops(LocalConvOp op, const LoopOptions &options, std::string &reason);
+
+/// True if neighbours along the dimension are neighbours in memory.
+bool isContiguousDim(mlir::MemRefType type, int64_t d);
+
+} // namespace ringconv
+
+#endif

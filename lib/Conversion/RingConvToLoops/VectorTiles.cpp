@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tiles of output columns: the inner loops of the vectorised form.
+#include "VectorConv.h"
+
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace ringconv;
+
+Values VectorConv::initial(int64_t size) {
+  Values accumulators;
+  for (int64_t i = 0; i < size; ++i)
+    accumulators.append(start.begin(), start.end());
+  return accumulators;
+}
+
+void VectorConv::store(ArrayRef<Value> outputs, Value column, ValueRange accumulators) {
+  Values at(op.getOutputDims().size());
+  at[yb()] = outputBatch;
+  at[dimOf(op.getOutputDims(), kFeature)] = feature;
+  for (auto [n, o] : llvm::enumerate(outputs))
+    at[plan.outputDims[n]] = o;
+  at[plan.outputDims.back()] = column;
+  storeTile(l, op, plan, accumulators, at);
+}
+
+void VectorConv::tiles(ArrayRef<Value> outputs) {
+  if (!plan.columns.isStatic())
+    return dynamicTiles(outputs);
+  for (const TileRun &run : plan.tiles) {
+    auto tile = [&](Value k) {
+      Value shift = run.count == 1 ? Value() : l.mul(k, run.step);
+      Values sums = reduce(run, shift);
+      Value column = run.count == 1 ? l.constant(run.begin) : l.add(l.mul(k, run.size), run.begin);
+      store(outputs, column, sums);
+    };
+    forEach(run.count, tile);
+  }
+}
+
+Values VectorConv::reduce(const TileRun &run, Value shift) {
+  SmallVector<TileColumn> columns = plan.columns.columns(run.begin, run.size);
+  conditions.clear();
+  for (const TileColumn &c : columns)
+    if (!run.interior && !plan.columns.mustBeValid(c.element))
+      conditions[c.element] = isValid(last(), l.constant(c.element));
+  places.clear();
+  for (const TileColumn &c : columns)
+    places.push_back(placeOf(c.element, shift));
+  return overFeatures(columns, initial(run.size));
+}
+
+VectorConv::Place VectorConv::placeOf(int64_t element, Value shift) {
+  const ColumnWindow &w = plan.columns;
+  if (element < w.low)
+    return {Segment::Low, l.constant(element)};
+  if (element >= w.low + w.own)
+    return {Segment::High, l.constant(element - w.low - w.own)};
+  return {Segment::Own, shift ? l.add(shift, element - w.low) : l.constant(element - w.low)};
+}
+
+Values VectorConv::overFeatures(ArrayRef<TileColumn> columns, Values state) {
+  bool noRowLoops = llvm::all_of(rows, [](const TapBounds &t) { return t.single; });
+  int64_t uses = 0;
+  for (const TileColumn &c : columns)
+    uses += c.uses.size() * plan.vectors;
+  int64_t unroll = noRowLoops && uses * 4 <= 128 ? 4 : 1, whole = plan.features / unroll * unroll;
+  auto step = [&](Value f, ValueRange s) {
+    return forTapRows(rows, {}, {}, s, [&](ArrayRef<Value> taps, ArrayRef<Value> coords, ValueRange inner) {
+      return multiplyColumns(columns, f, taps, coords, inner);
+    });
+  };
+  auto steps = [&](int64_t n) {
+    return [&, n](Value f, ValueRange s) {
+      Values next(s);
+      for (int64_t u = 0; u < n; ++u)
+        next = step(l.add(f, u), next);
+      return next;
+    };
+  };
+  if (whole)
+    state = l.forLoop(l.constant(0), l.constant(whole), state, steps(unroll), unroll);
+  if (whole < plan.features)
+    state = l.forLoop(l.constant(whole), l.constant(plan.features), state, steps(1));
+  return state;
+}
+
+Values VectorConv::multiplyColumns(ArrayRef<TileColumn> columns, Value f, ArrayRef<Value> taps, ArrayRef<Value> coords,
+                                   ValueRange state) {
+  std::map<Segment, Source> sources;
+  std::map<int64_t, Values> weights;
+  auto sourceAt = [&](Segment segment) -> Source & {
+    auto it = sources.find(segment);
+    if (it == sources.end())
+      it = sources.emplace(segment, sourceOf(coords, segment, l.add(firstFeature, f))).first;
+    return it->second;
+  };
+  // Outside of the branches, which see what stands before them.
+  for (auto [c, place] : llvm::zip(columns, places)) {
+    sourceAt(place.segment);
+    if (conditions.count(c.element))
+      for (const TileUse &use : c.uses)
+        if (!weights.count(use.tap))
+          weights[use.tap] = loadWeights(f, taps, l.constant(use.tap));
+  }
+  Values sums(state);
+  for (auto [c, place] : llvm::zip(columns, places)) {
+    for (const TileUse &use : c.uses)
+      if (!weights.count(use.tap))
+        weights[use.tap] = loadWeights(f, taps, l.constant(use.tap));
+    Source &source = sourceAt(place.segment);
+    source.index[plan.inputDims.back()] = place.index;
+    multiplyColumn(c, source, weights, sums);
+  }
+  if (countedColumns)
+    CountOp::create(b, l.loc, l.mul(l.mul(storedLanes, countedColumns), plan.columns.taps));
+  return sums;
+}
+
+void VectorConv::multiplyColumn(const TileColumn &c, const Source &source, std::map<int64_t, Values> &weights,
+                                Values &sums) {
+  SmallVector<int64_t> touched;
+  for (const TileUse &use : c.uses)
+    for (int64_t v = 0; v < plan.vectors; ++v)
+      touched.push_back(use.output * plan.vectors + v);
+  auto multiply = [&] {
+    Value x = broadcast(source);
+    Values results;
+    for (const TileUse &use : c.uses)
+      for (int64_t v = 0; v < plan.vectors; ++v) {
+        Value sum = sums[use.output * plan.vectors + v];
+        results.push_back(math::FmaOp::create(b, l.loc, x, weights[use.tap][v], sum));
+      }
+    count(c.uses.size());
+    return results;
+  };
+  Values before, after;
+  for (int64_t k : touched)
+    before.push_back(sums[k]);
+  auto condition = conditions.find(c.element);
+  after = condition == conditions.end() ? multiply() : l.ifElse(condition->second, before, multiply);
+  for (auto [k, v] : llvm::zip(touched, after))
+    sums[k] = v;
+}
+
+Value VectorConv::broadcast(const Source &source) {
+  Value x = memref::LoadOp::create(b, l.loc, source.memref, source.index);
+  return vector::BroadcastOp::create(b, l.loc, vectorType, l.convert(x, plan.accumulator));
+}
+
+Values VectorConv::loadWeights(Value f, ArrayRef<Value> taps, Value tap) {
+  Values result, index{packedBlock, f};
+  index.append(taps.begin(), taps.end());
+  index.push_back(tap);
+  index.push_back({});
+  for (int64_t v = 0; v < plan.vectors; ++v) {
+    index.back() = l.constant(v * plan.lanes);
+    result.push_back(vector::LoadOp::create(b, l.loc, vectorType, filter, index));
+  }
+  return result;
+}
+
+void VectorConv::count(int64_t uses) {
+  if (options.count && !countedColumns)
+    CountOp::create(b, l.loc, l.mul(storedLanes, uses));
+}

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Compiles a program through lib/Target, runs its ranks as threads through the
+// runtime's C interface, and compares every element with the evaluation.
+#include "Program.h"
+
+#include "ringconv/Pipelines/Pipelines.h"
+#include "ringconv/Runtime/Session.h"
+#include "ringconv/Target/Compiler.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/ADT/APFloat.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <thread>
+
+using namespace randprog;
+
+namespace {
+// ===--------------------------------------------------------------------=== //
+// Elements as bytes
+// ===--------------------------------------------------------------------=== //
+
+int64_t bytesOf(DType type) {
+  static const int64_t sizes[] = {8, 4, 2, 2, 1, 4};
+  return sizes[int(type)];
+}
+
+uint16_t halfBits(double v, const llvm::fltSemantics &semantics) {
+  llvm::APFloat f(v);
+  bool loses;
+  f.convert(semantics, llvm::APFloat::rmNearestTiesToEven, &loses);
+  return uint16_t(f.bitcastToAPInt().getZExtValue());
+}
+
+template <typename T> void put(char *at, T v) { std::memcpy(at, &v, sizeof v); }
+template <typename T> T get(const char *at) {
+  T v;
+  std::memcpy(&v, at, sizeof v);
+  return v;
+}
+
+void encode(DType type, double v, char *at) {
+  switch (type) {
+  case DType::F64:
+    return put(at, v);
+  case DType::F32:
+    return put(at, float(v));
+  case DType::F16:
+    return put(at, halfBits(v, llvm::APFloat::IEEEhalf()));
+  case DType::BF16:
+    return put(at, halfBits(v, llvm::APFloat::BFloat()));
+  case DType::I8:
+    return put(at, int8_t(v));
+  case DType::I32:
+    return put(at, int32_t(v));
+  }
+}
+
+double decode(DType type, const char *at) {
+  switch (type) {
+  case DType::F64:
+    return get<double>(at);
+  case DType::F32:
+    return get<float>(at);
+  case DType::F16: {
+    llvm::APFloat f(llvm::APFloat::IEEEhalf(), llvm::APInt(16, get<uint16_t>(at)));
+    bool loses;
+    f.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &loses);
+    return f.convertToDouble();
+  }
+  case DType::BF16:
+    return get<float>((const char *)std::vector<uint32_t>{uint32_t(get<uint16_t>(at)) << 16}.data());
+  case DType::I8:
+    return get<int8_t>(at);
+  case DType::I32:
+    return get<int32_t>(at);
+  }
+  return 0;
+}
+
+// ===--------------------------------------------------------------------=== //
+// Boxes
+// ===--------------------------------------------------------------------=== //
+
+struct Box {
+  Shape offsets, sizes;
+  bool operator==(const Box &other) const { return offsets == other.offsets && sizes == other.sizes; }
+};
+
+std::string show(const Box &box) {
+  std::string s;
+  for (size_t d = 0; d < box.sizes.size(); ++d)
+    s += "[" + std::to_string(box.offsets[d]) + ", " + std::to_string(box.offsets[d] + box.sizes[d]) + ") ";
+  return s;
+}
+
+Box expectedBox(const Program &p, const std::optional<Sharding> &sharding, const Shape &shape, int64_t rank) {
+  int64_t position = rank;
+  if (!p.mesh.deviceIds.empty())
+    position = std::find(p.mesh.deviceIds.begin(), p.mesh.deviceIds.end(), rank) - p.mesh.deviceIds.begin();
+  Box box{Shape(shape.size(), 0), shape};
+  for (size_t d = 0; sharding && d < shape.size(); ++d) {
+    auto [begin, end] = partOf(p.mesh, (*sharding)[d], shape[d], position);
+    box.offsets[d] = begin;
+    box.sizes[d] = end - begin;
+  }
+  return box;
+}
+
+/// Calls `each(global element, local element)` for the elements of a box.
+template <typename Each> void forBox(const Shape &shape, const Box &box, Each each) {
+  int64_t n = count(box.sizes);
+  for (int64_t local = 0; local < n; ++local) {
+    int64_t global = 0, rest = local, stride = 1;
+    for (size_t d = shape.size(); d-- > 0;) {
+      global += (box.offsets[d] + rest % box.sizes[d]) * stride;
+      rest /= box.sizes[d];
+      stride *= shape[d];
+    }
+    each(global, local);
+  }
+}
+
+// ===--------------------------------------------------------------------=== //
+// Compiling
+// ===--------------------------------------------------------------------=== //
+
+struct Compiler {
+  mlir::DialectRegistry registry;
+  std::unique_ptr<mlir::MLIRContext> context;
+  std::string errors;
+
+  Compiler() {
+    ringconv::registerDialects(registry);
+    context = std::make_unique<mlir::MLIRContext>(registry, mlir::MLIRContext::Threading::DISABLED);
+    context->printOpOnDiagnostic(false);
+    context->getDiagEngine().registerHandler([this](mlir::Diagnostic &diag) {
+      if (diag.getSeverity() == mlir::DiagnosticSeverity::Error) {
+        llvm::raw_string_ostream os(errors);
+        os << (errors.empty() ? "" : "; ") << diag;
+      }
+      return mlir::success();
+    });
+  }
+
+  const ringconv_program *compile(const Program &p, const RunSettings &settings) {
+    errors.clear();
+    auto module = mlir::parseSourceString<mlir::ModuleOp>(text(p), context.get());
+    if (!module)
+      return nullptr;
+    ringconv::CompileOptions options;
+    options.cpu = settings.cpu;
+    options.reference = false;
+    options.vectorize = p.vectorize;
+    options.overlap = p.overlap;
+    options.mergeHalos = p.merge;
+    auto program = ringconv::compileHost(*module, options);
+    if (failed(program))
+      return nullptr;
+    auto loaded = ringconv::loadInProcess(std::move(*program));
+    return failed(loaded) ? nullptr : static_cast<const ringconv_program *>(*loaded);
+  }
+};
+
+// ===--------------------------------------------------------------------=== //
+// Running
+// ===--------------------------------------------------------------------=== //
+
+struct Rank {
+  std::vector<Box> boxes;               ///< of inputs, then outputs
+  std::vector<std::vector<char>> data;  ///< likewise
+  std::vector<std::vector<char>> again; ///< outputs of a second run
+  std::string error;
+};
+
+std::string session(const ringconv_program *program, const Program &p, const ringconv_world &world, double timeout,
+                    Rank &rank) {
+  ringconv_options options{RINGCONV_ABI_VERSION, timeout};
+  ringconv_session *session = nullptr;
+  int code = ringconv_session_create(program, &session, &world, &options);
+  llvm::scope_exit destroy([&] { ringconv_session_destroy(session); });
+  auto error = [&](const char *call) {
+    return std::string(call) + ": " + (session ? ringconv_session_error(session) : "out of memory");
+  };
+  if (code)
+    return error("create");
+  std::vector<const void *> in, parameters;
+  std::vector<void *> out, again;
+  size_t inputs = p.arguments.size();
+  for (size_t i = 0; i < inputs; ++i)
+    (p.arguments[i].parameter ? parameters : in).push_back(rank.data[i].data());
+  for (size_t i = inputs; i < rank.data.size(); ++i) {
+    out.push_back(rank.data[i].data());
+    again.push_back(rank.again[i - inputs].data());
+  }
+  if (!parameters.empty() && ringconv_session_set_parameters(session, parameters.data()))
+    return error("set_parameters");
+  if (ringconv_session_run(session, nullptr, in.data(), out.data()))
+    return error("run");
+  if (p.twice && ringconv_session_run(session, nullptr, in.data(), again.data()))
+    return error("second run");
+  return "";
+}
+
+/// Boxes of one rank, by the runtime; an error where they are not what the
+/// annotations say.
+std::string findBoxes(const ringconv_program *program, const Program &p, const std::vector<Type> &types,
+                      const ringconv_world &world, Rank &rank) {
+  size_t inputs = p.arguments.size();
+  for (size_t i = 0; i < inputs + p.results.size(); ++i) {
+    const Shape &shape = i < inputs ? p.arguments[i].shape : types[p.results[i - inputs].value].shape;
+    Box box{Shape(shape.size()), Shape(shape.size())};
+    if (ringconv_shard(program, &world, int32_t(i), box.offsets.data(), box.sizes.data()))
+      return "ringconv_shard fails for operand " + std::to_string(i);
+    bool known = i < inputs || p.results[i - inputs].sharding;
+    Box expected =
+        expectedBox(p, i < inputs ? p.arguments[i].sharding : p.results[i - inputs].sharding, shape, world.rank);
+    if (known && !(box == expected))
+      return "rank " + std::to_string(world.rank) + ": operand " + std::to_string(i) + " has box " + show(box) +
+             "expected " + show(expected);
+    rank.boxes.push_back(box);
+  }
+  return "";
+}
+
+std::string runRanks(const ringconv_program *program, const Program &p, const std::vector<Type> &types,
+                     const std::vector<Tensor> &inputs, double timeout, std::vector<Rank> &ranks) {
+  ringconv_team *team = ringconv_team_create(int64_t(ranks.size()));
+  std::vector<ringconv_world> worlds;
+  for (size_t r = 0; r < ranks.size(); ++r) {
+    worlds.push_back({int64_t(r), int64_t(ranks.size()), RINGCONV_TRANSPORT_THREADS, team, 0});
+    Rank &rank = ranks[r];
+    if (std::string why = findBoxes(program, p, types, worlds[r], rank); !why.empty())
+      return ringconv_team_destroy(team), why;
+    for (size_t i = 0; i < rank.boxes.size(); ++i) {
+      bool input = i < inputs.size();
+      DType type = input ? inputs[i].type.dtype : types[p.results[i - inputs.size()].value].dtype;
+      // Outputs start as bytes that no correct result has by accident.
+      rank.data.emplace_back(count(rank.boxes[i].sizes) * bytesOf(type) + 1, char(0x5b));
+      if (!input)
+        rank.again.push_back(rank.data.back());
+      else
+        forBox(inputs[i].type.shape, rank.boxes[i], [&](int64_t global, int64_t local) {
+          encode(type, inputs[i].values[global], rank.data[i].data() + local * bytesOf(type));
+        });
+    }
+  }
+  std::vector<std::thread> threads;
+  for (size_t r = 0; r < ranks.size(); ++r)
+    threads.emplace_back([&, r] { ranks[r].error = session(program, p, worlds[r], timeout, ranks[r]); });
+  for (std::thread &thread : threads)
+    thread.join();
+  ringconv_team_destroy(team);
+  // Ranks that only heard of another's failure say "rank N failed".
+  std::string why;
+  for (size_t r = 0; r < ranks.size(); ++r)
+    if (!ranks[r].error.empty() && (why.empty() || ranks[r].error.find(" failed") == std::string::npos))
+      why = "rank " + std::to_string(r) + ": " + ranks[r].error;
+  return why;
+}
+
+// ===--------------------------------------------------------------------=== //
+// Comparing
+// ===--------------------------------------------------------------------=== //
+
+bool agrees(double got, double want, double bound) {
+  if (std::isnan(want) || std::isnan(got))
+    return std::isnan(want) && std::isnan(got);
+  return got == want || (std::isfinite(want) && std::fabs(got - want) <= bound);
+}
+
+std::string compareResult(const Program &p, size_t index, const Tensor &want, const std::vector<Rank> &ranks) {
+  DType type = want.type.dtype;
+  int64_t bytes = bytesOf(type);
+  size_t operand = p.arguments.size() + index;
+  std::vector<std::string> written(want.values.size());
+  std::string why;
+  for (size_t r = 0; r < ranks.size() && why.empty(); ++r)
+    forBox(want.type.shape, ranks[r].boxes[operand], [&](int64_t global, int64_t local) {
+      const char *at = ranks[r].data[operand].data() + local * bytes;
+      std::string raw(at, bytes);
+      double got = decode(type, at);
+      std::string place = "result " + std::to_string(index) + ", rank " + std::to_string(r) + ", element " +
+                          std::to_string(global) + ": ";
+      if (!why.empty())
+        return;
+      if (!agrees(got, want.values[global], want.bounds[global])) {
+        char text[120];
+        snprintf(text, sizeof text, "got %.9g, expected %.9g within %.3g", got, want.values[global],
+                 want.bounds[global]);
+        why = place + text;
+      } else if (!written[global].empty() && written[global] != raw && !std::isnan(got)) {
+        why = place + "replicas differ";
+      } else if (p.twice && std::memcmp(ranks[r].again[index].data() + local * bytes, at, bytes)) {
+        why = place + "a second run differs";
+      }
+      written[global] = raw;
+    });
+  for (size_t i = 0; i < written.size() && why.empty(); ++i)
+    if (written[i].empty())
+      why = "result " + std::to_string(index) + ": no rank owns element " + std::to_string(i);
+  return why;
+}
+
+// ===--------------------------------------------------------------------=== //
+// What the compiled program does
+// ===--------------------------------------------------------------------=== //
+
+int64_t at(const ringconv_table &table, int64_t part) {
+  int64_t i = table.num_runs - 1;
+  while (i > 0 && table.runs[i].begin > part)
+    --i;
+  return table.runs[i].base + table.runs[i].slope * (part - table.runs[i].begin);
+}
+
+void look(const ringconv_program &program, Outcome &outcome) {
+  for (int32_t i = 0; i < program.num_ops; ++i) {
+    int wide = 0;
+    for (int32_t d = 0; d < program.ops[i].num_dims; ++d) {
+      const ringconv_op_dim &dim = program.ops[i].dims[d];
+      int64_t parts = 1;
+      for (int32_t a = 0; a < dim.num_axes; ++a)
+        parts *= program.mesh.extents[dim.axes[a]];
+      bool halo = false, hops = false;
+      for (int64_t c = 0; c < parts; ++c)
+        for (int64_t other = 0; other < parts; ++other) {
+          int64_t begin = std::max(at(dim.need_begin, c), at(dim.own_begin, other));
+          int64_t end = std::min(at(dim.need_end, c), at(dim.own_end, other));
+          halo |= other != c && begin < end;
+          hops |= std::abs(other - c) > 1 && begin < end;
+        }
+      wide += halo;
+      if (hops)
+        outcome.seen.push_back("several hops");
+    }
+    if (wide)
+      outcome.seen.push_back("halo exchange");
+    if (wide > 1)
+      outcome.seen.push_back("corners");
+  }
+}
+} // namespace
+
+Outcome randprog::run(const Program &p, const RunSettings &settings) {
+  static Compiler compiler;
+  auto types = infer(p);
+  if (!types)
+    return {false, "not a valid program", {}};
+  const ringconv_program *program = compiler.compile(p, settings);
+  if (!program)
+    return {false, "does not compile: " + compiler.errors, {}};
+  Outcome outcome;
+  look(*program, outcome);
+  std::vector<Tensor> inputs;
+  for (size_t i = 0; i < p.arguments.size(); ++i)
+    inputs.push_back(makeInput(p, int(i)));
+  std::vector<Rank> ranks(p.mesh.size());
+  outcome.why = runRanks(program, p, *types, inputs, settings.timeout, ranks);
+  std::vector<Tensor> values = evaluate(p, inputs);
+  for (size_t i = 0; i < p.results.size() && outcome.why.empty(); ++i)
+    outcome.why = compareResult(p, i, values[p.results[i].value], ranks);
+  outcome.ok = outcome.why.empty();
+  return outcome;
+}
