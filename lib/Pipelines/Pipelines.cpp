@@ -42,8 +42,11 @@ void ringconv::buildPartitionPipeline(OpPassManager &pm, const PartitionOptions 
   // was, and interiors go before them.
   if (options.mergeHalos)
     pm.addNestedPass<func::FuncOp>(createMergeHalosPass());
+  OverlapPassOptions overlap;
+  if (options.alwaysOverlap)
+    overlap.minEdge = overlap.minInterior = 0;
   if (options.overlap)
-    pm.addNestedPass<func::FuncOp>(createOverlapPass());
+    pm.addNestedPass<func::FuncOp>(createOverlapPass(overlap));
   pm.addPass(createVerifyPartitionedPass());
 }
 

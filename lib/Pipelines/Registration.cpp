@@ -67,6 +67,8 @@ void ringconv::registerPipelines() {
   PassPipelineRegistration<PartitionOptions>(
       "ringconv-partition-pipeline", "a user's program to the partitioned program, exchanges as start and wait",
       [](OpPassManager &pm, const PartitionOptions &options) { buildPartitionPipeline(pm, options); });
+  PassPipelineRegistration<>("ringconv-bufferize", "the partitioned program on memrefs, frees placed",
+                             buildBufferizePipeline);
   PassPipelineRegistration<HostOptions>(
       "ringconv-host", "a user's program to the LLVM dialect with calls of the host runtime",
       [](OpPassManager &pm, const HostOptions &options) { buildHostPipeline(pm, options); });

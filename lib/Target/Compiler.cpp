@@ -70,6 +70,7 @@ FailureOr<OwningOpRef<ModuleOp>> ringconv::partitionModule(ModuleOp module, cons
   partition.mesh = options.mesh;
   partition.mergeHalos = options.mergeHalos;
   partition.overlap = options.overlap;
+  partition.alwaysOverlap = options.alwaysOverlap;
   partition.report = &report;
   buildPartitionPipeline(pm, partition);
   if (failed(pm.run(*copy)))

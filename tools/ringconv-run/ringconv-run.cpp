@@ -28,6 +28,7 @@ constexpr const char *compileHelp =
     "  --target-cpu=NAME        processor to compile for (default: native)\n"
     "  --no-vectorize           plain loops only\n"
     "  --no-overlap             no computation while halos travel\n"
+    "  --always-overlap         overlap however small the pieces are\n"
     "  --no-merge-halos         one exchange per tensor\n"
     "  --count-multiply-adds    count them at run time\n"
     "  --remarks                print what the compiler chose\n"
@@ -61,6 +62,8 @@ bool takeFlag(int argc, char **argv, int &i, Arguments &args) {
     return o.vectorize = false, true;
   if (word == "--no-overlap")
     return o.overlap = false, true;
+  if (word == "--always-overlap")
+    return o.alwaysOverlap = true, true;
   if (word == "--no-merge-halos")
     return o.mergeHalos = false, true;
   if (word == "--count-multiply-adds")

@@ -20,6 +20,8 @@ struct PartitionOptions : mlir::PassPipelineOptions<PartitionOptions> {
                           llvm::cl::init(true)};
   Option<bool> overlap{*this, "overlap", llvm::cl::desc("compute the interior while halos travel"),
                        llvm::cl::init(true)};
+  Option<bool> alwaysOverlap{*this, "always-overlap",
+                             llvm::cl::desc("overlap however small the pieces are"), llvm::cl::init(false)};
   /// Filled by the partition pass; null: not wanted. Outlives the pipeline.
   PartitionReport *report = nullptr;
 };

@@ -27,6 +27,7 @@ struct CompileOptions {
   std::string cpu = "x86-64-v3";    ///< LLVM's name, or `native`
   bool reference = true;            ///< also the uncut program, for --check
   bool vectorize = true, mergeHalos = true, overlap = true;
+  bool alwaysOverlap = false;       ///< however small the pieces are
   bool countMultiplyAdds = false;
   bool remarks = false;             ///< print what was chosen
 };

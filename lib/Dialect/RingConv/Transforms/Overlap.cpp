@@ -216,7 +216,8 @@ private:
       return;
     SmallVector<EdgeDim> edges;
     if (!findEdges(local, start, wait, edges)) {
-      emitRemark(op->getLoc()) << "not overlapped: the interior is under half of the outputs of some rank";
+      emitRemark(op->getLoc()) << "not overlapped: the interior is under " << minInterior
+                                << " percent of the outputs of some rank";
       return;
     }
     emitRemark(op->getLoc()) << "interior computed while halos travel, edges after them";
@@ -246,7 +247,7 @@ private:
       interior *= std::max<int64_t>(dim.getEdges()[2] - low - high, 0);
       all *= dim.getEdges()[2];
     }
-    return interior > 0 && 2 * interior >= all;
+    return interior > 0 && 100 * interior >= minInterior * all;
   }
 };
 

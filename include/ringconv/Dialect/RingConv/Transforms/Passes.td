@@ -74,10 +74,12 @@ def OverlapPass : Pass<"ringconv-overlap", "::mlir::func::FuncOp"> {
     and goes before the wait, and edges, the same on every rank, after it. Edges
     along the last dimension are at least `min-edge` outputs wide, so that
     kernels keep whole tiles. Not split, with a remark, where the interior is
-    under half of the outputs of some rank.
+    under `min-interior` percent of the outputs of some rank.
   }];
   let options = [Option<"minEdge", "min-edge", "int64_t", "8",
-                        "fewest outputs of an edge along the last dimension">];
+                        "fewest outputs of an edge along the last dimension">,
+                 Option<"minInterior", "min-interior", "int64_t", "50",
+                        "smallest interior, in percent of a rank's outputs">];
   let statistics = [Statistic<"numSplit", "split", "operations split into interior and edges">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
 }
