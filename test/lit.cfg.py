@@ -33,8 +33,6 @@ tools = [
     ToolSubst("ringconv-compile", unresolved="ignore"),
     ToolSubst("ringconv-run", unresolved="ignore"),
     ToolSubst("ringconv-gpusim", unresolved="ignore"),
-    ToolSubst("ringconv-mutate", unresolved="ignore"),
-    ToolSubst("ringconv-random-programs", unresolved="ignore"),
     ToolSubst("FileCheck", unresolved="fatal"),
     ToolSubst("not", unresolved="fatal"),
     ToolSubst("split-file", unresolved="fatal"),
@@ -43,6 +41,7 @@ tools = [
     ToolSubst("llvm-objdump", unresolved="ignore"),
     ToolSubst("llvm-nm", unresolved="ignore"),
 ]
+tools += [ToolSubst(name, unresolved="ignore") for name in config.ringconv_test_programs if name]
 llvm_config.add_tool_substitutions(tools, [bin_dir, config.llvm_tools_dir])
 config.substitutions += [
     ("%python", config.ringconv_python),
