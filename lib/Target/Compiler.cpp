@@ -9,6 +9,7 @@
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/Hashing.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/Linker/Linker.h"
@@ -72,6 +73,9 @@ FailureOr<OwningOpRef<ModuleOp>> ringconv::partitionModule(ModuleOp module, cons
   partition.overlap = options.overlap;
   partition.alwaysOverlap = options.alwaysOverlap;
   partition.report = &report;
+  // Functions that the entry does not call are not compiled, so another mesh
+  // need not fit them.
+  pm.addPass(createSymbolDCEPass());
   buildPartitionPipeline(pm, partition);
   if (failed(pm.run(*copy)))
     return failure();
