@@ -32,13 +32,14 @@ static bool onlyHalos(const Program &p) {
   return true;
 }
 
-/// The elements of each input dimension that the outputs of a box read.
-static std::vector<std::set<int64_t>> readBy(const Op &op, const Shape &input, const Box &out) {
+/// The elements of each input dimension that the outputs of a box read. A
+/// dimension that is not cut travels whole: rows are sent as they are.
+static std::vector<std::set<int64_t>> readBy(const Op &op, const Sharding &sharding, const Shape &input,
+                                             const Box &out) {
   std::vector<std::set<int64_t>> read(input.size());
   for (size_t d = 0; d < input.size(); ++d) {
     int number = op.inputDims[d];
-    // Features of a convolution are read whole.
-    if (number == kSecond && op.kind == Kind::Conv) {
+    if (sharding[d].axes.empty()) {
       for (int64_t i = 0; i < input[d]; ++i)
         read[d].insert(i);
       continue;
@@ -78,9 +79,11 @@ std::optional<std::vector<Traffic>> randprog::expectedTraffic(const Program &p, 
   std::vector<Traffic> traffic(ranks);
   for (int64_t rank = 0; rank < ranks; ++rank) {
     int64_t here = positionOfRank(p.mesh, rank);
+    if (count(types[p.results[0].value].shape) == 0)
+      return {};
     if (count(results[rank].sizes) == 0)
       continue;
-    std::vector<std::set<int64_t>> read = readBy(op, input, results[rank]);
+    std::vector<std::set<int64_t>> read = readBy(op, sharding, input, results[rank]);
     for (int64_t other = 0; other < ranks; ++other) {
       int64_t there = positionOfRank(p.mesh, other);
       if (other == rank || !sameReplica(p, sharding, here, there))
