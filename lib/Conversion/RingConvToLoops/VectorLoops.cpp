@@ -250,6 +250,12 @@ bool ringconv::lowerToVectorLoops(LocalConvOp op, const LoopOptions &options) {
     emitRemark(op.getLoc()) << "plain loops: " << reason;
     return false;
   }
-  VectorConv(op, *plan, options).emit();
+  LocalConvOp flat = flattenPointwise(op);
+  if (flat != op)
+    plan = planVectorLoops(flat, options, reason);
+  if (plan)
+    VectorConv(flat, *plan, options).emit();
+  else
+    lowerToPlainLoops(flat, options);
   return true;
 }

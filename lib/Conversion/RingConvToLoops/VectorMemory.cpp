@@ -195,18 +195,23 @@ private:
     target.push_back({int64_t(op.getFilterDims().size())});
     Value from = memref::CollapseShapeOp::create(l.b, l.loc, filter, rows());
     Value to = memref::CollapseShapeOp::create(l.b, l.loc, packed, target);
-    int64_t length = cast<MemRefType>(to.getType()).getDimSize(1), whole = length / plan.lanes * plan.lanes;
+    int64_t length = cast<MemRefType>(to.getType()).getDimSize(1);
     auto squares = [&](Value at, int64_t n) {
       for (int64_t v = 0; v < plan.vectors; ++v)
         transposeSquare(from, to, at, v, n);
-      return SmallVector<Value>();
     };
-    if (whole)
-      l.forLoop(
-          l.constant(0), l.constant(whole), {}, [&](Value at, ValueRange) { return squares(at, plan.lanes); },
-          plan.lanes);
-    if (whole < length)
-      squares(l.constant(whole), length - whole);
+    if (length < plan.lanes)
+      return squares(l.constant(0), length);
+    // The last square is moved back so that it is full.
+    l.forLoop(
+        l.constant(0), l.constant(length), {},
+        [&](Value at, ValueRange) {
+          if (length % plan.lanes)
+            at = arith::MinSIOp::create(l.b, l.loc, at, l.constant(length - plan.lanes));
+          squares(at, plan.lanes);
+          return SmallVector<Value>();
+        },
+        plan.lanes);
   }
   void transposeSquare(Value from, Value to, Value at, int64_t v, int64_t n) {
     SmallVector<Value> rows(plan.lanes, l.zero(vectorType));

@@ -73,6 +73,10 @@ struct VectorPlan {
 /// The plan, or why the vectorised form does not fit.
 std::optional<VectorPlan> planVectorLoops(LocalConvOp op, const LoopOptions &options, std::string &reason);
 
+/// The operation with one spatial dimension, in place of one whose outputs read
+/// nothing but the element of their own coordinates; others as they are.
+LocalConvOp flattenPointwise(LocalConvOp op);
+
 /// True if neighbours along the dimension are neighbours in memory.
 bool isContiguousDim(mlir::MemRefType type, int64_t d);
 

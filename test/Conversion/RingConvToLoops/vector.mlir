@@ -73,13 +73,14 @@ func.func @rows(%x: memref<1x4x6x14xf32>, %low: memref<1x4x1x14xf32>, %high: mem
 }
 
 // Features last: accumulators are stored as they are. 17 of them: the second
-// block starts at feature 1.
+// block starts at feature 1. One tap: the rows become one.
 // CHECK-LABEL: func.func @features_last
+// CHECK: memref.collapse_shape %{{.*}} {{\[\[}}0], [1, 2], [3]]
 // CHECK: arith.minsi
 // CHECK: math.fma
 // CHECK-NOT: vector.shuffle
 // CHECK-NOT: vector.maskedstore
-// CHECK: vector.store %{{.*}} : memref<1x6x14x17xf32>, vector<16xf32>
+// CHECK: vector.store %{{.*}} : memref<1x84x17xf32>, vector<16xf32>
 func.func @features_last(%x: memref<1x6x14x4xf32>, %w: memref<1x1x4x17xf32>, %y: memref<1x6x14x17xf32>) {
   ringconv.local_conv ins(%x, %w : memref<1x6x14x4xf32>, memref<1x1x4x17xf32>) outs(%y : memref<1x6x14x17xf32>)
     dims [b, 0, 1, f] x [0, 1, i, o] -> [b, 0, 1, f] at [0, 0] valid [0, 0] to [6, 14]
