@@ -34,12 +34,12 @@ static bool onlyHalos(const Program &p) {
 
 /// The elements of each input dimension that the outputs of a box read. A
 /// dimension that is not cut travels whole: rows are sent as they are.
-static std::vector<std::set<int64_t>> readBy(const Op &op, const Sharding &sharding, const Shape &input,
-                                             const Box &out) {
+static std::vector<std::set<int64_t>> readBy(const Op &op, const Mesh &mesh, const Sharding &sharding,
+                                             const Shape &input, const Box &out) {
   std::vector<std::set<int64_t>> read(input.size());
   for (size_t d = 0; d < input.size(); ++d) {
     int number = op.inputDims[d];
-    if (sharding[d].axes.empty()) {
+    if (partsOf(mesh, sharding[d]) == 1) {
       for (int64_t i = 0; i < input[d]; ++i)
         read[d].insert(i);
       continue;
@@ -83,7 +83,7 @@ std::optional<std::vector<Traffic>> randprog::expectedTraffic(const Program &p, 
       return {};
     if (count(results[rank].sizes) == 0)
       continue;
-    std::vector<std::set<int64_t>> read = readBy(op, sharding, input, results[rank]);
+    std::vector<std::set<int64_t>> read = readBy(op, p.mesh, sharding, input, results[rank]);
     for (int64_t other = 0; other < ranks; ++other) {
       int64_t there = positionOfRank(p.mesh, other);
       if (other == rank || !sameReplica(p, sharding, here, there))
