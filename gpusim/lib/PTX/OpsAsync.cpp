@@ -7,6 +7,8 @@
 #include "Decoder.h"
 #include "Lanes.h"
 
+#include <algorithm>
+
 using namespace gpusim;
 
 namespace {
@@ -14,32 +16,53 @@ namespace {
 enum AsyncFlags { SharedStatic = 1, Shared32 = 2, GlobalStatic = 4, HasSize = 8,
                   IgnoreSrc = 16 };
 
+inline void fetchBytes(uint8_t *to, const uint8_t *from, unsigned bytes) {
+  if (bytes == 16)
+    memcpy(to, from, 16);
+  else if (bytes == 8)
+    memcpy(to, from, 8);
+  else
+    memcpy(to, from, 4);
+}
+
 /// a: shared address, b: global address, c: source size or ignore predicate;
 /// operand table: offsets of the two addresses.
 void copyAsync(Warp &w, const Inst &i) {
   const uint32_t *extra = &w.kernel->operandTable[i.target];
-  const int64_t toOffset = (int32_t)extra[0], fromOffset = i.imm;
+  const int64_t offset = (int32_t)extra[0], fromOffset = i.imm;
   const unsigned bytes = i.size;
   uint32_t to[warpSize];
   uint64_t from[warpSize];
   uint8_t *ptr[warpSize] = {};
   uint32_t sizes[warpSize], reading = 0;
-  for (unsigned l = 0; l < warpSize; ++l) {
-    uint64_t s = i.flags & SharedStatic ? 0
-                 : i.flags & Shared32   ? w.r<uint32_t>(i.a)[l]
-                                        : w.r<uint64_t>(i.a)[l] & ~windowMask;
-    s += toOffset;
-    to[l] = s > 0xffffffffull ? 0xffffffffu : s;
+  if (i.flags & SharedStatic)
+    std::fill(to, to + warpSize, (uint32_t)offset);
+  else if (i.flags & Shared32)
+    for (unsigned l = 0; l < warpSize; ++l)
+      to[l] = w.r<uint32_t>(i.a)[l] + (uint32_t)offset;
+  else
+    for (unsigned l = 0; l < warpSize; ++l) {
+      uint64_t s = (w.r<uint64_t>(i.a)[l] & ~windowMask) + offset;
+      to[l] = s > 0xffffffffull ? 0xffffffffu : (uint32_t)s;
+    }
+  for (unsigned l = 0; l < warpSize; ++l)
     from[l] = (i.flags & GlobalStatic ? 0 : w.r<uint64_t>(i.b)[l]) + fromOffset;
-    sizes[l] = i.flags & HasSize ? w.r<uint32_t>(i.c)[l] : bytes;
-    if (i.flags & IgnoreSrc)
-      sizes[l] = w.preds[i.c] >> l & 1 ? 0 : bytes;
-    if (w.mask >> l & 1 && sizes[l] > bytes)
-      w.fault(FaultKind::Illegal, l, "cp.async source size " +
-                                         std::to_string(sizes[l]) +
-                                         " is more than the copy's " +
-                                         std::to_string(bytes));
+  if (i.flags & HasSize)
+    memcpy(sizes, w.r<uint32_t>(i.c), sizeof sizes);
+  else
+    for (unsigned l = 0; l < warpSize; ++l)
+      sizes[l] = i.flags & IgnoreSrc && w.preds[i.c] >> l & 1 ? 0 : bytes;
+  uint32_t tooLong = 0;
+  for (unsigned l = 0; l < warpSize; ++l) {
+    tooLong |= (uint32_t)(sizes[l] > bytes) << l;
     reading |= (uint32_t)(sizes[l] > 0) << l;
+  }
+  if (tooLong & w.mask) {
+    unsigned l = __builtin_ctz(tooLong & w.mask);
+    w.fault(FaultKind::Illegal, l, "cp.async source size " +
+                                       std::to_string(sizes[l]) +
+                                       " is more than the copy's " +
+                                       std::to_string(bytes));
   }
   sharedAccess(w, i, to, w.mask, bytes, Access::Write, true);
   // Whole copies go through the common checks; partial ones read `sizes`
@@ -64,12 +87,16 @@ void copyAsync(Warp &w, const Inst &i) {
   }
   w.pending.emplace_back();
   AsyncCopy &copy = w.pending.back();
-  copy.mask = w.mask, copy.bytes = bytes, copy.line = i.line;
+  copy.mask = w.mask, copy.bytes = bytes;
+  memcpy(copy.dst, to, sizeof to);
+  memcpy(copy.group, w.asyncGroup, sizeof w.asyncGroup);
   for (uint32_t m = w.mask; m; m &= m - 1) {
     unsigned l = __builtin_ctz(m);
-    copy.dst[l] = to[l];
-    copy.group[l] = w.asyncGroup[l];
-    memset(copy.data[l], 0, bytes);
+    if (sizes[l] == bytes) {
+      fetchBytes(copy.data[l], ptr[l], bytes);
+      continue;
+    }
+    memset(copy.data[l], 0, 16);
     if (sizes[l])
       memcpy(copy.data[l], ptr[l], sizes[l]);
   }

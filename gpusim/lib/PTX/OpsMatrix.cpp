@@ -168,11 +168,90 @@ struct Tf32In {
   }
 };
 
+#ifdef __AVX2__
+/// 4x4 blocks in registers.
+template <unsigned K> void transpose(const float (*in)[K], float (*out)[8]) {
+  for (unsigned n = 0; n < 8; n += 4)
+    for (unsigned k = 0; k < K; k += 4) {
+      __m128 r0 = _mm_loadu_ps(&in[n][k]), r1 = _mm_loadu_ps(&in[n + 1][k]),
+             r2 = _mm_loadu_ps(&in[n + 2][k]), r3 = _mm_loadu_ps(&in[n + 3][k]);
+      _MM_TRANSPOSE4_PS(r0, r1, r2, r3);
+      _mm_storeu_ps(&out[k][n], r0);
+      _mm_storeu_ps(&out[k + 1][n], r1);
+      _mm_storeu_ps(&out[k + 2][n], r2);
+      _mm_storeu_ps(&out[k + 3][n], r3);
+    }
+}
+/// Eight rows of sums stay in registers over all k.
+template <unsigned K>
+void multiply8(float (*acc)[8], const float (*a)[K], const float (*b)[8]) {
+  __m256 s0 = _mm256_loadu_ps(acc[0]), s1 = _mm256_loadu_ps(acc[1]),
+         s2 = _mm256_loadu_ps(acc[2]), s3 = _mm256_loadu_ps(acc[3]),
+         s4 = _mm256_loadu_ps(acc[4]), s5 = _mm256_loadu_ps(acc[5]),
+         s6 = _mm256_loadu_ps(acc[6]), s7 = _mm256_loadu_ps(acc[7]);
+  for (unsigned k = 0; k < K; ++k) {
+    __m256 v = _mm256_loadu_ps(b[k]);
+    s0 = _mm256_fmadd_ps(v, _mm256_broadcast_ss(&a[0][k]), s0);
+    s1 = _mm256_fmadd_ps(v, _mm256_broadcast_ss(&a[1][k]), s1);
+    s2 = _mm256_fmadd_ps(v, _mm256_broadcast_ss(&a[2][k]), s2);
+    s3 = _mm256_fmadd_ps(v, _mm256_broadcast_ss(&a[3][k]), s3);
+    s4 = _mm256_fmadd_ps(v, _mm256_broadcast_ss(&a[4][k]), s4);
+    s5 = _mm256_fmadd_ps(v, _mm256_broadcast_ss(&a[5][k]), s5);
+    s6 = _mm256_fmadd_ps(v, _mm256_broadcast_ss(&a[6][k]), s6);
+    s7 = _mm256_fmadd_ps(v, _mm256_broadcast_ss(&a[7][k]), s7);
+  }
+  _mm256_storeu_ps(acc[0], s0), _mm256_storeu_ps(acc[1], s1);
+  _mm256_storeu_ps(acc[2], s2), _mm256_storeu_ps(acc[3], s3);
+  _mm256_storeu_ps(acc[4], s4), _mm256_storeu_ps(acc[5], s5);
+  _mm256_storeu_ps(acc[6], s6), _mm256_storeu_ps(acc[7], s7);
+}
+/// Two registers of sums to eight rows, and back.
+void joinSums(const float *c0, const float *c1, float (*rows)[8]) {
+  for (unsigned r = 0; r < 8; ++r) {
+    __m128 x = _mm_loadu_ps(c0 + 4 * r), y = _mm_loadu_ps(c1 + 4 * r);
+    _mm_storeu_ps(rows[r], _mm_unpacklo_ps(x, y));
+    _mm_storeu_ps(rows[r] + 4, _mm_unpackhi_ps(x, y));
+  }
+}
+void splitSums(const float (*rows)[8], float *d0, float *d1) {
+  for (unsigned r = 0; r < 8; ++r) {
+    __m128 x = _mm_loadu_ps(rows[r]), y = _mm_loadu_ps(rows[r] + 4);
+    _mm_storeu_ps(d0 + 4 * r, _mm_shuffle_ps(x, y, _MM_SHUFFLE(2, 0, 2, 0)));
+    _mm_storeu_ps(d1 + 4 * r, _mm_shuffle_ps(x, y, _MM_SHUFFLE(3, 1, 3, 1)));
+  }
+}
+#else
+template <unsigned K> void transpose(const float (*in)[K], float (*out)[8]) {
+  for (unsigned k = 0; k < K; ++k)
+    for (unsigned n = 0; n < 8; ++n)
+      out[k][n] = in[n][k];
+}
+template <unsigned K>
+void multiply8(float (*acc)[8], const float (*a)[K], const float (*b)[8]) {
+  for (unsigned r = 0; r < 8; ++r)
+    for (unsigned k = 0; k < K; ++k)
+      for (unsigned n = 0; n < 8; ++n)
+        acc[r][n] = __builtin_fmaf(b[k][n], a[r][k], acc[r][n]);
+}
+void joinSums(const float *c0, const float *c1, float (*rows)[8]) {
+  for (unsigned l = 0; l < warpSize; ++l) {
+    rows[l / 4][2 * (l % 4)] = c0[l];
+    rows[l / 4][2 * (l % 4) + 1] = c1[l];
+  }
+}
+void splitSums(const float (*rows)[8], float *d0, float *d1) {
+  for (unsigned l = 0; l < warpSize; ++l) {
+    d0[l] = rows[l / 4][2 * (l % 4)];
+    d1[l] = rows[l / 4][2 * (l % 4) + 1];
+  }
+}
+#endif
+
 /// D = A*B + C, 16 x 8 x K, in f32: products are exact or fused, added in the
 /// order of k. A device adds in another, unspecified order.
-template <class In, unsigned K> void product(float (*acc)[8], const Warp &w,
-                                             const uint32_t *aRegs,
-                                             const uint32_t *bRegs) {
+template <class In, unsigned K>
+void product(float (*acc)[8], const Warp &w, const uint32_t *aRegs,
+             const uint32_t *bRegs) {
   constexpr unsigned block = 4 * In::E, blocks = K / block;
   alignas(64) float a[16][K], bt[8][K], b[K][8];
   for (unsigned c = 0; c < blocks; ++c) {
@@ -185,30 +264,9 @@ template <class In, unsigned K> void product(float (*acc)[8], const Warp &w,
     for (unsigned n = 0; n < 8; ++n)
       In::row(in + 4 * n, &bt[n][c * block]);
   }
-  for (unsigned k = 0; k < K; ++k)
-    for (unsigned n = 0; n < 8; ++n)
-      b[k][n] = bt[n][k];
-  for (unsigned half = 0; half < 16; half += 8) {
-    typedef float V __attribute__((vector_size(32)));
-    V sum[8];
-    for (unsigned r = 0; r < 8; ++r)
-      memcpy(&sum[r], acc[half + r], 32);
-    for (unsigned k = 0; k < K; ++k) {
-      V bv;
-      memcpy(&bv, b[k], 32);
-      for (unsigned r = 0; r < 8; ++r) {
-        float av = a[half + r][k];
-#ifdef __FMA__
-        sum[r] = (V)_mm256_fmadd_ps((__m256)bv, _mm256_set1_ps(av), (__m256)sum[r]);
-#else
-        for (unsigned n = 0; n < 8; ++n)
-          sum[r][n] = __builtin_fmaf(bv[n], av, sum[r][n]);
-#endif
-      }
-    }
-    for (unsigned r = 0; r < 8; ++r)
-      memcpy(acc[half + r], &sum[r], 32);
-  }
+  transpose<K>(bt, b);
+  multiply8<K>(acc, a, b);
+  multiply8<K>(acc + 8, a + 8, b);
 }
 
 /// Operand table: 4 (or 2 for f16 sums) of D, A, B, then C.
@@ -227,11 +285,8 @@ void mmaFloat(Warp &w, const Inst &i) {
         F16In::row(in + 4 * r, acc[8 * half + r]);
       continue;
     }
-    const auto *c0 = w.r<float>(c[2 * half]), *c1 = w.r<float>(c[2 * half + 1]);
-    for (unsigned l = 0; l < warpSize; ++l) {
-      acc[8 * half + l / 4][2 * (l % 4)] = c0[l];
-      acc[8 * half + l / 4][2 * (l % 4) + 1] = c1[l];
-    }
+    joinSums(w.r<float>(c[2 * half]), w.r<float>(c[2 * half + 1]),
+             acc + 8 * half);
   }
   product<In, K>(acc, w, a, b);
   for (unsigned half = 0; half < 2; ++half) {
@@ -243,11 +298,8 @@ void mmaFloat(Warp &w, const Inst &i) {
       }
       continue;
     }
-    auto *d0 = w.r<float>(d[2 * half]), *d1 = w.r<float>(d[2 * half + 1]);
-    for (unsigned l = 0; l < warpSize; ++l) {
-      d0[l] = acc[8 * half + l / 4][2 * (l % 4)];
-      d1[l] = acc[8 * half + l / 4][2 * (l % 4) + 1];
-    }
+    splitSums(acc + 8 * half, w.r<float>(d[2 * half]),
+              w.r<float>(d[2 * half + 1]));
   }
 }
 

@@ -116,6 +116,7 @@ public:
 private:
   void reset(uint64_t linear);
   void setSpecials(Warp &w);
+  void setBlockId(Warp &w);
   void execute(Warp &w);
   [[noreturn]] void reportDeadlock();
 
@@ -125,6 +126,7 @@ private:
   Block block;
   std::unique_ptr<uint8_t[]> storage;
   std::vector<uint32_t> predStorage;
+  std::vector<std::pair<uint32_t, int>> blockIds; ///< register, dimension
 };
 
 BlockRunner::BlockRunner(Worker &worker)
@@ -162,10 +164,13 @@ BlockRunner::BlockRunner(Worker &worker)
         else
           w.r<uint32_t>(c.offset)[l] = (uint32_t)c.value;
       }
+    setSpecials(w);
   }
 }
 
+/// Special registers that are the same in every block.
 void BlockRunner::setSpecials(Warp &w) {
+  blockIds.clear();
   const LaunchConfig &c = launch.config;
   for (const SpecialUse &s : kernel.specials) {
     auto fill = [&](auto f) {
@@ -186,7 +191,7 @@ void BlockRunner::setSpecials(Warp &w) {
     else if (is("%ntid."))
       fill([&](unsigned, unsigned) { return c.block[dim]; });
     else if (is("%ctaid.") || is("%clusterid."))
-      fill([&](unsigned, unsigned) { return block.id[dim]; });
+      blockIds.push_back({s.offset, dim});
     else if (is("%nctaid.") || is("%nclusterid."))
       fill([&](unsigned, unsigned) { return c.grid[dim]; });
     else if (n == "%laneid")
@@ -222,6 +227,11 @@ void BlockRunner::setSpecials(Warp &w) {
   }
 }
 
+void BlockRunner::setBlockId(Warp &w) {
+  for (const auto &use : blockIds)
+    std::fill_n(w.r<uint32_t>(use.first), warpSize, block.id[use.second]);
+}
+
 void BlockRunner::reset(uint64_t linear) {
   const unsigned *g = launch.config.grid;
   block.id[0] = linear % g[0];
@@ -252,7 +262,7 @@ void BlockRunner::reset(uint64_t linear) {
     memset(w.known, 0, sizeof w.known);
     w.clock = 1;
     w.floor = 0;
-    setSpecials(w);
+    setBlockId(w);
   }
 }
 

@@ -27,6 +27,7 @@ constexpr uint32_t fullMask = ~0u;
 
 struct Block;
 struct Worker;
+struct SharedRuns;
 
 struct Group {
   uint32_t pc, mask;
@@ -35,7 +36,8 @@ struct Group {
 
 /// One cp.async of a warp whose bytes have not landed yet.
 struct AsyncCopy {
-  uint32_t mask, bytes, line;
+  AsyncCopy() {} // the arrays stay unset: they are large
+  uint32_t mask = 0, bytes = 0;
   uint32_t dst[warpSize];
   uint32_t group[warpSize]; ///< number of the lane's group it belongs to
   uint8_t data[warpSize][16];
