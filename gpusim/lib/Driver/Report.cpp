@@ -44,9 +44,10 @@ struct LaunchRecord {
   Counters counters;
 };
 
-std::mutex reportLock;
-std::vector<LaunchRecord> launches;
-std::map<std::string, std::pair<uint64_t, uint64_t>> messages;
+// Never destroyed: the report is written when the process ends.
+std::mutex &reportLock = *new std::mutex;
+std::vector<LaunchRecord> &launches = *new std::vector<LaunchRecord>;
+auto &messages = *new std::map<std::string, std::pair<uint64_t, uint64_t>>;
 
 std::string format(const char *f, ...) {
   char text[600];

@@ -25,7 +25,8 @@ static uint64_t number(const char *name, uint64_t otherwise) {
 }
 
 const Settings &Settings::get() {
-  static const Settings settings = [] {
+  // Never destroyed: the final report still needs it.
+  static const Settings &settings = *new Settings([] {
     Settings s;
     s.devices = number("GPUSIM_DEVICES", s.devices);
     s.memory = number("GPUSIM_MEMORY", s.memory);
@@ -42,7 +43,7 @@ const Settings &Settings::get() {
     if (const char *ptxas = getenv("GPUSIM_PTXAS"))
       s.ptxas = ptxas;
     return s;
-  }();
+  }());
   return settings;
 }
 

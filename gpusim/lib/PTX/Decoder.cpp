@@ -296,6 +296,12 @@ uint16_t Decoder::predByName(const std::string &name, bool isDst) {
 }
 
 uint16_t Decoder::predSrc(const Operand &o, bool allowNegated) {
+  if (o.kind == Operand::Int) {
+    // Predicate 0 is always true; one that nobody writes is always false.
+    if (!o.value && !falsePred)
+      falsePred = result->numPreds++;
+    return o.value ? 0 : falsePred;
+  }
   if (o.kind != Operand::Ident || (o.negated && !allowNegated) ||
       !o.pair.empty() || o.value)
     fail("operand of '" + current->name + "' must be a predicate register");

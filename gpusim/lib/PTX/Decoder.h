@@ -110,6 +110,7 @@ private:
   std::vector<Frame> frames;
   unsigned nextFrame = 0;
   size_t inlined = 0;
+  uint16_t falsePred = 0;
   std::map<std::string, Reg> regs;
   std::map<std::pair<uint64_t, bool>, uint32_t> constants;
   std::map<std::string, uint32_t> specials;
