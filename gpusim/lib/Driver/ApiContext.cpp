@@ -335,6 +335,9 @@ GPUSIM_EXPORT CUresult cuProfilerStop(void) { return CUDA_SUCCESS; }
 namespace {
 /// The final report, also for programs that never release their contexts.
 struct AtExit {
-  ~AtExit() { writeReportFiles(); }
+  ~AtExit() {
+    State::get().drainAtExit();
+    writeReportFiles();
+  }
 } atExit;
 } // namespace

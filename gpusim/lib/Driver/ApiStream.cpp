@@ -304,7 +304,7 @@ GPUSIM_EXPORT CUresult cuGraphLaunch(CUgraphExec e, CUstream h) {
   auto streamOf = [&](unsigned n) { return n ? e->helpers[n - 1] : stream; };
   for (const CUgraph_st::Step &s : e->graph.steps) {
     if (s.kind == CUgraph_st::Step::Submit)
-      state.submit(streamOf(s.stream), s.what, s.work);
+      state.submit(streamOf(s.stream), s.what, s.work, s.declared);
     else if (s.kind == CUgraph_st::Step::Record)
       state.record(streamOf(s.stream), marks[s.mark].get());
     else
@@ -329,23 +329,27 @@ GPUSIM_EXPORT CUresult gpusimSubmit(CUstream h, const char *what,
                                     size_t count) {
   NEED_CONTEXT;
   NEED_STREAM(h);
-  std::vector<gpusimBuffer> list(buffers, buffers + count);
   std::shared_ptr<void> owned(data, [drop](void *p) {
     if (drop)
       drop(p);
   });
-  return State::get().submit(stream, what, [run, owned, list](Operation &op) {
-    run(owned.get());
-    for (const gpusimBuffer &b : list) {
-      AccessSet set;
-      set.alloc = MemorySpace::get().findRange(b.ptr, b.bytes);
-      if (!set.alloc || !b.bytes)
-        continue;
-      (b.writes ? set.writes : set.reads).push_back({b.ptr, b.ptr + b.bytes});
-      op.accesses.push_back(std::move(set));
-    }
-    return CUDA_SUCCESS;
-  });
+  std::vector<AccessSet> declared;
+  for (size_t n = 0; n < count; ++n) {
+    const gpusimBuffer &b = buffers[n];
+    AccessSet set;
+    set.alloc = MemorySpace::get().findRange(b.ptr, b.bytes);
+    if (!set.alloc || !b.bytes)
+      continue;
+    (b.writes ? set.writes : set.reads).push_back({b.ptr, b.ptr + b.bytes});
+    declared.push_back(std::move(set));
+  }
+  return State::get().submit(
+      stream, what,
+      [run, owned](Operation &) {
+        run(owned.get());
+        return CUDA_SUCCESS;
+      },
+      std::move(declared));
 }
 GPUSIM_EXPORT void *gpusimHostAddress(CUdeviceptr ptr, size_t bytes) {
   AllocationRef a = MemorySpace::get().findRange(ptr, bytes);

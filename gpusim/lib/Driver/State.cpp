@@ -230,11 +230,13 @@ void State::syncWithLegacy(CUstream s, std::vector<CompletionRef> &waits) {
       after(other);
 }
 
-CUresult State::submit(CUstream s, const std::string &what, Work work) {
+CUresult State::submit(CUstream s, const std::string &what, Work work,
+                       std::vector<AccessSet> declared) {
   std::unique_lock<std::mutex> lock(mutex);
   if (s->capture) {
     s->capture->steps.push_back(
-        {CUgraph_st::Step::Submit, s->captureIndex, 0, what, std::move(work)});
+        {CUgraph_st::Step::Submit, s->captureIndex, 0, what, std::move(work),
+         std::move(declared)});
     return CUDA_SUCCESS;
   }
   std::vector<CompletionRef> waits;
@@ -244,6 +246,7 @@ CUresult State::submit(CUstream s, const std::string &what, Work work) {
   op->stream = s->id;
   op->number = ++s->issued;
   op->clock = s->clock;
+  op->accesses = std::move(declared);
   op->what = what + " (operation " + std::to_string(op->number) +
              " of stream " + std::to_string(s->id) + ")";
   s->clock.set(s->id, op->number);
@@ -261,10 +264,10 @@ CUresult State::submit(CUstream s, const std::string &what, Work work) {
         int none = 0;
         c->sticky.compare_exchange_strong(none, r);
       }
-      if (Settings::get().detect)
-        for (const std::string &text : detector.finish(op))
-          report(text);
     }
+    if (Settings::get().detect)
+      for (const std::string &text : detector.finish(op))
+        report(text);
     --underWay;
   }, done);
   return CUDA_SUCCESS;
@@ -276,7 +279,7 @@ void State::record(CUstream s, CUevent e) {
     e->capture = s->capture;
     e->captureMark = s->capture->numMarks++;
     s->capture->steps.push_back({CUgraph_st::Step::Record, s->captureIndex,
-                                 e->captureMark, "", nullptr});
+                                 e->captureMark, "", nullptr, {}});
     return;
   }
   std::vector<CompletionRef> waits;
@@ -305,7 +308,7 @@ CUresult State::waitEvent(CUstream s, CUevent e) {
       return CUDA_ERROR_INVALID_VALUE;
     }
     g->steps.push_back(
-        {CUgraph_st::Step::Wait, s->captureIndex, e->captureMark, "", nullptr});
+        {CUgraph_st::Step::Wait, s->captureIndex, e->captureMark, "", nullptr, {}});
     return CUDA_SUCCESS;
   }
   if (!e->done)
@@ -350,6 +353,11 @@ CUresult State::submitAndWait(CUctx_st *c, const std::string &what, Work work) {
   CUresult r = submit(c->legacy, what, std::move(work));
   hostWait(c->legacy);
   return c->sticky ? c->sticky.load() : r;
+}
+
+void State::drainAtExit() {
+  for (int n = 0; n < 1000 && underWay; ++n)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
 //===-- Reports -----------------------------------------------------------===//

@@ -122,6 +122,7 @@ struct CUgraph_st {
     unsigned stream, mark;
     std::string what;
     gpusim::Work work;
+    std::vector<gpusim::AccessSet> declared;
   };
   std::vector<Step> steps;
   unsigned numStreams = 0, numMarks = 0;
@@ -157,7 +158,10 @@ public:
   bool isEvent(CUevent e);
   bool isContext(CUctx_st *c);
 
-  CUresult submit(CUstream s, const std::string &what, Work work);
+  /// `declared` is what the work would touch, where that is known beforehand:
+  /// it is compared even if an error keeps the work from running.
+  CUresult submit(CUstream s, const std::string &what, Work work,
+                  std::vector<AccessSet> declared = {});
   void record(CUstream s, CUevent e);
   CUresult waitEvent(CUstream s, CUevent e);
   void hostWait(CUstream s);
@@ -165,7 +169,8 @@ public:
   /// Work of the host's own, such as a synchronous copy: on the legacy stream.
   CUresult submitAndWait(CUctx_st *c, const std::string &what, Work work);
 
-  void fail(CUctx_st *c, CUresult code, const std::string &report);
+  /// Lets queued work end before the process does, for a moment at most.
+  void drainAtExit();
   void report(const std::string &text);
   std::vector<std::string> reports();
 

@@ -25,6 +25,7 @@ struct Plan {
   uint64_t ticket;
   bool ordered; ///< false inside a graph, which may run many times
   std::vector<Call> calls;
+  bool ran = false;
 };
 
 struct Pending {
@@ -107,11 +108,24 @@ void runPlan(void *data) {
   if (ok)
     runPoints(comm, p.calls);
   std::lock_guard<std::mutex> lock(comm.mutex);
+  p.ran = true;
   comm.busy = false;
   comm.served += p.ordered;
   comm.changed.notify_all();
 }
-void dropPlan(void *data) { delete (Plan *)data; }
+/// A plan that was never run belongs to a context with an error; the peers
+/// must learn that nothing comes.
+void dropPlan(void *data) {
+  Plan *p = (Plan *)data;
+  if (!p->ran && p->ordered) {
+    p->comm->fail(ncclUnhandledCudaError,
+                  "an error of its context keeps its messages from running");
+    std::lock_guard<std::mutex> lock(p->comm->mutex);
+    ++p->comm->served;
+    p->comm->changed.notify_all();
+  }
+  delete p;
+}
 
 std::vector<gpusimBuffer> buffersOf(const ncclComm &comm,
                                     const std::vector<Call> &calls) {
@@ -148,7 +162,7 @@ ncclResult_t submitPlan(ncclComm &comm, std::vector<Call> calls) {
   std::vector<gpusimBuffer> buffers = buffersOf(comm, calls);
   int capturing = 0;
   cuStreamIsCapturing(main, &capturing);
-  auto *plan = new Plan{&comm, 0, !capturing, std::move(calls)};
+  auto *plan = new Plan{&comm, 0, !capturing, std::move(calls), false};
   std::string what = "NCCL group of rank " + std::to_string(comm.rank);
   CUresult r;
   {

@@ -174,15 +174,17 @@ void gpusim::globalAccess(Warp &w, const Inst &i, const uint64_t *addr,
                 "global access of " + std::to_string(bytes) +
                     " bytes is not aligned, in " + win->alloc->describe());
     uint64_t at = a - win->lo;
-    if (kind != Access::Write && win->valid && !isWritten(win->valid, at, bytes))
-      reportUnwritten(w, lane, a, *win->alloc);
-    ptr[lane] = win->data + at;
+    // Recorded before it is judged: a read of unwritten bytes is often the
+    // visible end of a missing order between streams.
     if (win->reads) {
       if (kind != Access::Write)
         touch(win->reads, at, bytes);
       if (kind != Access::Read)
         touch(win->writes, at, bytes);
     }
+    if (kind != Access::Write && win->valid && !isWritten(win->valid, at, bytes))
+      reportUnwritten(w, lane, a, *win->alloc);
+    ptr[lane] = win->data + at;
     if (kind != Access::Read && win->alloc->valid)
       markWritten(win->alloc->valid, at, bytes);
   }
