@@ -134,9 +134,6 @@ struct Module {
 /// Throws PTXError.
 std::unique_ptr<Module> loadModule(const std::string &ptx, int device);
 
-/// Every opcode spelling pattern known to the decoder, for tests and docs.
-std::vector<std::string> knownOpcodes();
-
 } // namespace gpusim
 
 #endif // GPUSIM_PTX_KERNEL_H
