@@ -5,6 +5,10 @@
 // them, because those are structures that only CUTLASS knows.
 #include <cstdio>
 #include <cstdlib>
+#include <cutlass/conv/conv2d_problem_size.h>
+#include <cutlass/conv/conv3d_problem_size.h>
+// These come first: the header of the device-level class needs them.
+
 #include <cutlass/conv/device/implicit_gemm_convolution.h>
 #include <cutlass/conv/kernel/default_conv2d_fprop.h>
 #include <cutlass/gemm/device/gemm.h>

@@ -194,6 +194,12 @@ uint32_t Decoder::constant(uint64_t value, bool wide) {
   return at;
 }
 
+uint32_t Decoder::note(uint32_t offset, bool isDst, unsigned bits) {
+  uses.push_back({(uint32_t)result->code.size(), offset, isDst,
+                  (uint8_t)(bits == 64 ? 2 : 1)});
+  return offset;
+}
+
 uint32_t Decoder::scratch(bool wide) { return allocate(wide ? 8 : 4); }
 
 uint64_t Decoder::immediate(const Operand &o) {
@@ -246,7 +252,7 @@ uint32_t Decoder::src(const Operand &o, unsigned bits) {
   if (r.bits != bits)
     fail("register '" + o.name + "' has " + std::to_string(r.bits) +
          " bits where '" + current->name + "' needs " + std::to_string(bits));
-  return r.offset;
+  return note(r.offset, false, bits);
 }
 
 uint32_t Decoder::dst(const Operand &o, unsigned bits) {
@@ -258,7 +264,7 @@ uint32_t Decoder::dst(const Operand &o, unsigned bits) {
   if (r.bits != bits)
     fail("register '" + o.name + "' has " + std::to_string(r.bits) +
          " bits where '" + current->name + "' needs " + std::to_string(bits));
-  return r.offset;
+  return note(r.offset, true, bits);
 }
 
 uint32_t Decoder::anyReg(const Operand &o, unsigned bits, unsigned &regBits,
@@ -283,7 +289,7 @@ uint32_t Decoder::anyReg(const Operand &o, unsigned bits, unsigned &regBits,
     fail("register '" + o.name + "' cannot hold " + std::to_string(bits) +
          " bits");
   regBits = r.bits;
-  return r.offset;
+  return note(r.offset, isDst, r.bits);
 }
 
 uint16_t Decoder::predByName(const std::string &name, bool isDst) {
@@ -385,7 +391,7 @@ Decoder::Address Decoder::address(const Operand &o) {
     if (r.bits != 32 && r.bits != 64)
       fail("address register '" + o.name + "' has " + std::to_string(r.bits) +
            " bits");
-    a.reg = r.offset;
+    a.reg = note(r.offset, false, r.bits);
     a.regBits = r.bits;
     return a;
   }
@@ -721,6 +727,7 @@ std::unique_ptr<Kernel> Decoder::kernel(const Function &f) {
   for (const Stmt &s : f.body)
     statement(s);
   finish(f);
+  result->estimatedRegisters = estimateRegisters(*result, uses);
   frames.pop_back();
   return std::move(result);
 }

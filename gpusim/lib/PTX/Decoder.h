@@ -41,6 +41,15 @@ struct Place {
   uint64_t size;
 };
 
+/// One operand of one instruction, for the estimate of registers.
+struct RegisterUse {
+  uint32_t inst, reg;
+  bool isDst;
+  uint8_t words;
+};
+/// Largest number of 32-bit values alive at once.
+unsigned estimateRegisters(const Kernel &k, const std::vector<RegisterUse> &uses);
+
 class Decoder {
 public:
   Decoder(const ModuleSyntax &syntax, Module &module);
@@ -102,6 +111,8 @@ private:
   uint32_t allocate(unsigned bytes);
   std::string labelName(const std::string &name) const;
   void finish(const Function &f);
+  /// Notes that the next instruction reads or writes a register.
+  uint32_t note(uint32_t offset, bool isDst, unsigned bits);
 
   const ModuleSyntax &syntax;
   Module &module;
@@ -117,6 +128,7 @@ private:
   std::map<std::string, Place> sharedPlaces, locals;
   std::map<std::string, uint32_t> labels;
   std::vector<std::pair<uint32_t, std::string>> fixups;
+  std::vector<RegisterUse> uses;
 };
 
 // Each returns false if the opcode is not of its family.
