@@ -46,8 +46,9 @@ int main(int argc, char **argv) {
   }
   auto start = std::chrono::steady_clock::now();
   LaunchResult r = runKernel(k, c, o);
-  double s = std::chrono::duration<double>(std::chrono::steady_clock::now() -
-                                           start).count();
+  double s =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+          .count();
   if (r.fault) {
     printf("%s\n", r.fault->describe().c_str());
     return 1;
@@ -58,7 +59,8 @@ int main(int argc, char **argv) {
     if (r.counters.warpInsts[cls])
       printf("  %-13s %llu\n", className((Class)cls),
              (unsigned long long)r.counters.warpInsts[cls]);
-  printf("  shared wavefronts %llu ideal %llu, global sectors %llu distinct %llu\n",
+  printf("  shared wavefronts %llu ideal %llu, global sectors %llu distinct "
+         "%llu\n",
          (unsigned long long)r.counters.sharedWavefronts,
          (unsigned long long)r.counters.sharedIdeal,
          (unsigned long long)r.counters.globalSectors,

@@ -19,10 +19,9 @@ using Column = cutlass::layout::ColumnMajor;
 using NHWC = cutlass::layout::TensorNHWC;
 
 using Gemm = cutlass::gemm::device::Gemm<
-    Half, Row, Half, Column, float, Row, float,
-    cutlass::arch::OpClassTensorOp, cutlass::arch::Sm80,
-    cutlass::gemm::GemmShape<64, 64, 32>, cutlass::gemm::GemmShape<32, 32, 32>,
-    cutlass::gemm::GemmShape<16, 8, 16>,
+    Half, Row, Half, Column, float, Row, float, cutlass::arch::OpClassTensorOp,
+    cutlass::arch::Sm80, cutlass::gemm::GemmShape<64, 64, 32>,
+    cutlass::gemm::GemmShape<32, 32, 32>, cutlass::gemm::GemmShape<16, 8, 16>,
     cutlass::epilogue::thread::LinearCombination<float, 4, float, float>,
     cutlass::gemm::threadblock::GemmIdentityThreadblockSwizzle<>, 3>;
 
@@ -36,7 +35,8 @@ using ConvKernel = typename cutlass::conv::kernel::DefaultConv2dFprop<
     cutlass::conv::IteratorAlgorithm::kOptimized>::Kernel;
 using Conv = cutlass::conv::device::ImplicitGemmConvolution<ConvKernel>;
 
-template __global__ void cutlass::Kernel<Gemm::GemmKernel>(Gemm::GemmKernel::Params);
+template __global__ void
+    cutlass::Kernel<Gemm::GemmKernel>(Gemm::GemmKernel::Params);
 template __global__ void cutlass::Kernel<ConvKernel>(ConvKernel::Params);
 
 static void print(const char *name, dim3 grid, int threads, size_t shared,
@@ -54,7 +54,8 @@ int main(int argc, char **argv) {
     int m = number(1), n = number(2), k = number(3);
     cutlass::gemm::GemmCoord size(m, n, k);
     typename Gemm::ThreadblockSwizzle swizzle;
-    cutlass::gemm::GemmCoord tiles = swizzle.get_tiled_shape(size, {64, 64, 32}, 1);
+    cutlass::gemm::GemmCoord tiles =
+        swizzle.get_tiled_shape(size, {64, 64, 32}, 1);
     Gemm::GemmKernel::Params params(
         size, tiles, {(Half *)number(4), k}, {(Half *)number(5), k},
         {(float *)number(6), n}, {(float *)number(6), n}, {1.0f, 0.0f});

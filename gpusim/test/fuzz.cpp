@@ -23,12 +23,48 @@ static std::string contents(const char *path) {
 using Random = std::mt19937_64;
 
 static const char *const snippets[] = {
-    ";", ",", "{", "}", "[", "]", ".", "@", "!", "%r1", "%rd1", "%p1", "%f1",
-    ".b32", ".u64", ".f16x2", "0", "-1", "0xffffffffffffffff", "4294967295",
-    "bar.sync 0;", "ret;", "bra", ".shared", ".reg .b32 %r<999999999>;",
-    "ld.global.u32 %r1, [%rd1];", "st.shared.v4.u32 [%r1], {%r1,%r1,%r1,%r1};",
-    "mma.sync", "ldmatrix", "cp.async.wait_group 0;", ".local", "call", "(", ")",
-    "0f7fffffff", "// ", "/*", "\"", "\\", "trap;", ".align 4096", "[2147483647]"};
+    ";",
+    ",",
+    "{",
+    "}",
+    "[",
+    "]",
+    ".",
+    "@",
+    "!",
+    "%r1",
+    "%rd1",
+    "%p1",
+    "%f1",
+    ".b32",
+    ".u64",
+    ".f16x2",
+    "0",
+    "-1",
+    "0xffffffffffffffff",
+    "4294967295",
+    "bar.sync 0;",
+    "ret;",
+    "bra",
+    ".shared",
+    ".reg .b32 %r<999999999>;",
+    "ld.global.u32 %r1, [%rd1];",
+    "st.shared.v4.u32 [%r1], {%r1,%r1,%r1,%r1};",
+    "mma.sync",
+    "ldmatrix",
+    "cp.async.wait_group 0;",
+    ".local",
+    "call",
+    "(",
+    ")",
+    "0f7fffffff",
+    "// ",
+    "/*",
+    "\"",
+    "\\",
+    "trap;",
+    ".align 4096",
+    "[2147483647]"};
 
 /// Swaps, drops, doubles or replaces bytes, tokens and lines.
 static std::string mutate(std::string text, const std::string &other,
@@ -47,9 +83,15 @@ static std::string mutate(std::string text, const std::string &other,
       return text;
     size_t at = pick(text.size()), end;
     switch (pick(9)) {
-    case 0: text[at] = (char)rng(); break;
-    case 1: text.erase(at, 1 + pick(8)); break;
-    case 2: text.insert(at, snippets[pick(sizeof snippets / sizeof *snippets)]); break;
+    case 0:
+      text[at] = (char)rng();
+      break;
+    case 1:
+      text.erase(at, 1 + pick(8));
+      break;
+    case 2:
+      text.insert(at, snippets[pick(sizeof snippets / sizeof *snippets)]);
+      break;
     case 3: { // a token for another of the same text
       size_t start = tokenAt(text, at, end), end2, from = pick(other.size());
       size_t start2 = tokenAt(other, from, end2);
@@ -69,7 +111,8 @@ static std::string mutate(std::string text, const std::string &other,
     }
     case 5: { // a number
       size_t start = tokenAt(text, at, end);
-      text.replace(start, end - start, std::to_string((int64_t)rng() >> pick(64)));
+      text.replace(start, end - start,
+                   std::to_string((int64_t)rng() >> pick(64)));
       break;
     }
     case 6: { // a line moves
@@ -81,7 +124,9 @@ static std::string mutate(std::string text, const std::string &other,
       text.insert(pick(text.size()), copy);
       break;
     }
-    case 7: text.resize(at); break;
+    case 7:
+      text.resize(at);
+      break;
     default: { // one modifier or digit less or more
       size_t dot = text.find('.', at);
       if (dot != std::string::npos)
@@ -154,7 +199,8 @@ int main(int argc, char **argv) {
   printf("%d mutations: %u refused; kernels: %u faulted, %u ran\n", count,
          tally.refused, tally.faulted, tally.ran);
   // Both outcomes must be common, or the test tests little.
-  bool good = tally.refused > (unsigned)count / 20 && tally.ran > (unsigned)count / 20;
+  bool good =
+      tally.refused > (unsigned)count / 20 && tally.ran > (unsigned)count / 20;
   printf("%d passed, %d failed\n", good, !good);
   return !good;
 }

@@ -78,12 +78,15 @@ extern "C" __global__ void tensorMatmul(const __half *a, const __half *b,
   int lane = threadIdx.x, row0 = blockIdx.y * 16, col0 = blockIdx.x * 8;
   auto copy = [](void *to, const void *from) {
     uint32_t s = (uint32_t)__cvta_generic_to_shared(to);
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(s), "l"(from));
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(s),
+                 "l"(from));
   };
   auto stage = [&](int slot, int k0) {
-    copy(&as[slot][lane / 2][lane % 2 * 8], a + (row0 + lane / 2) * k + k0 + lane % 2 * 8);
+    copy(&as[slot][lane / 2][lane % 2 * 8],
+         a + (row0 + lane / 2) * k + k0 + lane % 2 * 8);
     if (lane < 16)
-      copy(&bs[slot][lane / 2][lane % 2 * 8], b + (col0 + lane / 2) * k + k0 + lane % 2 * 8);
+      copy(&bs[slot][lane / 2][lane % 2 * 8],
+           b + (col0 + lane / 2) * k + k0 + lane % 2 * 8);
     asm volatile("cp.async.commit_group;");
   };
   float d[4] = {};
@@ -97,16 +100,21 @@ extern "C" __global__ void tensorMatmul(const __half *a, const __half *b,
     asm volatile("cp.async.wait_group 1;");
     __syncwarp();
     uint32_t ar[4], br[2];
-    uint32_t pa = (uint32_t)__cvta_generic_to_shared(&as[slot][lane % 16][lane / 16 * 8]);
-    uint32_t pb = (uint32_t)__cvta_generic_to_shared(&bs[slot][lane % 8][lane / 8 % 2 * 8]);
+    uint32_t pa =
+        (uint32_t)__cvta_generic_to_shared(&as[slot][lane % 16][lane / 16 * 8]);
+    uint32_t pb = (uint32_t)__cvta_generic_to_shared(
+        &bs[slot][lane % 8][lane / 8 % 2 * 8]);
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
-                 : "=r"(ar[0]), "=r"(ar[1]), "=r"(ar[2]), "=r"(ar[3]) : "r"(pa));
+                 : "=r"(ar[0]), "=r"(ar[1]), "=r"(ar[2]), "=r"(ar[3])
+                 : "r"(pa));
     asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0,%1}, [%2];"
-                 : "=r"(br[0]), "=r"(br[1]) : "r"(pb));
+                 : "=r"(br[0]), "=r"(br[1])
+                 : "r"(pb));
     asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
                  "{%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
                  : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-                 : "r"(ar[0]), "r"(ar[1]), "r"(ar[2]), "r"(ar[3]), "r"(br[0]), "r"(br[1]));
+                 : "r"(ar[0]), "r"(ar[1]), "r"(ar[2]), "r"(ar[3]), "r"(br[0]),
+                   "r"(br[1]));
     __syncwarp();
   }
   int r = row0 + lane / 4, q = col0 + lane % 4 * 2;
@@ -161,13 +169,27 @@ extern "C" __global__ void control(int *a, int n) {
     t[j] = a[i] * j + steps;
   int v = t[a[i] & 7];
   switch (steps % 7) {
-  case 0: v += 1; break;
-  case 1: v *= 3; break;
-  case 2: v -= 7; break;
-  case 3: v ^= 0x55; break;
-  case 4: v = -v; break;
-  case 5: v <<= 1; break;
-  default: v += steps; break;
+  case 0:
+    v += 1;
+    break;
+  case 1:
+    v *= 3;
+    break;
+  case 2:
+    v -= 7;
+    break;
+  case 3:
+    v ^= 0x55;
+    break;
+  case 4:
+    v = -v;
+    break;
+  case 5:
+    v <<= 1;
+    break;
+  default:
+    v += steps;
+    break;
   }
   a[i] = v;
 }
@@ -176,7 +198,8 @@ extern "C" __global__ void trapIfNegative(const int *a) {
     __trap();
 }
 /// Histogram in shared memory, a prefix sum by shuffles, votes.
-extern "C" __global__ void warpStuff(const int *a, int *hist, int *scan, int *vote) {
+extern "C" __global__ void warpStuff(const int *a, int *hist, int *scan,
+                                     int *vote) {
   __shared__ int h[16];
   int i = threadIdx.x;
   if (i < 16)
@@ -190,7 +213,8 @@ extern "C" __global__ void warpStuff(const int *a, int *hist, int *scan, int *vo
       v += u;
   }
   scan[i] = v;
-  vote[i] = __popc(__ballot_sync(~0u, a[i] & 1)) + 100 * __any_sync(~0u, a[i] == 77) +
+  vote[i] = __popc(__ballot_sync(~0u, a[i] & 1)) +
+            100 * __any_sync(~0u, a[i] == 77) +
             1000 * __reduce_max_sync(~0u, (unsigned)a[i]);
   __syncthreads();
   if (i < 16)

@@ -81,14 +81,16 @@ static int run(int rank) {
       CU(cuStreamWaitEvent(exchange, produced, 0));
     CU(ncclGroupStart());
     if (rank % 2) { /* the order inside a group must not matter */
-      CU(ncclRecv((void *)fromRight, count, ncclFloat32, right, comm, exchange));
+      CU(ncclRecv((void *)fromRight, count, ncclFloat32, right, comm,
+                  exchange));
       CU(ncclSend((void *)mine, count, ncclFloat32, left, comm, exchange));
       CU(ncclSend((void *)mine, count, ncclFloat32, right, comm, exchange));
       CU(ncclRecv((void *)fromLeft, count, ncclFloat32, left, comm, exchange));
     } else {
       CU(ncclSend((void *)mine, count, ncclFloat32, right, comm, exchange));
       CU(ncclRecv((void *)fromLeft, count, ncclFloat32, left, comm, exchange));
-      CU(ncclRecv((void *)fromRight, count, ncclFloat32, right, comm, exchange));
+      CU(ncclRecv((void *)fromRight, count, ncclFloat32, right, comm,
+                  exchange));
       CU(ncclSend((void *)mine, count, ncclFloat32, left, comm, exchange));
     }
     CU(ncclGroupEnd());

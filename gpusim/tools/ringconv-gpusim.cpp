@@ -21,14 +21,16 @@ static const char usage[] =
     "usage: ringconv-gpusim [options] PROGRAM ARGS...\n"
     "  --arch=sm_80|sm_90|...  device to simulate (default sm_90)\n"
     "  --devices=N             number of devices (default 1)\n"
-    "  --memory=SIZE           memory of each device, such as 512M (default 2G)\n"
+    "  --memory=SIZE           memory of each device, such as 512M (default "
+    "2G)\n"
     "  --seed=N                order of blocks, warps and streams (default 1)\n"
     "  --cores=N               host threads that run one kernel (default 1)\n"
     "  --delay=MICROSECONDS    longest random delay in streams (default 50)\n"
     "  --ptxas[=PATH]          take register counts from ptxas\n"
     "  --json[=FILE]           counters as JSON, to FILE or standard output\n"
     "  --quiet                 no table\n"
-    "Exit status: the program's own, or 86 if it succeeded but gpusim reported\n"
+    "Exit status: the program's own, or 86 if it succeeded but gpusim "
+    "reported\n"
     "a fault.\n";
 
 static std::string folderOf(const std::string &path) {
@@ -83,7 +85,8 @@ static bool parse(int argc, char **argv, Options &o) {
       }
     if (a.compare(0, 7, "--arch=") == 0) {
       std::string arch = a.substr(7);
-      setenv("GPUSIM_ARCH", arch.compare(0, 3, "sm_") ? arch.c_str() : arch.c_str() + 3, 1);
+      setenv("GPUSIM_ARCH",
+             arch.compare(0, 3, "sm_") ? arch.c_str() : arch.c_str() + 3, 1);
     } else if (a == "--ptxas") {
       setenv("GPUSIM_PTXAS", "ptxas", 1);
     } else if (a == "--json" || a.compare(0, 7, "--json=") == 0) {
@@ -124,7 +127,8 @@ static bool collect(const std::string &dir, const Options &o) {
       json += (json.empty() ? "[" : ",\n") + text;
       reports |= text.find("\"reports\": []") == std::string::npos;
     } else if (!o.quiet) {
-      fprintf(o.json && o.jsonFile.empty() ? stderr : stdout, "%s\n", text.c_str());
+      fprintf(o.json && o.jsonFile.empty() ? stderr : stdout, "%s\n",
+              text.c_str());
     }
     unlink((dir + "/" + n).c_str());
   }

@@ -17,18 +17,36 @@ typedef int ncclResult_t;
 typedef int ncclDataType_t;
 typedef int ncclRedOp_t;
 typedef struct ncclComm *ncclComm_t;
-typedef struct { char internal[128]; } ncclUniqueId;
+typedef struct {
+  char internal[128];
+} ncclUniqueId;
 typedef struct ncclConfig ncclConfig_t;
 
 enum {
-  ncclSuccess, ncclUnhandledCudaError, ncclSystemError, ncclInternalError,
-  ncclInvalidArgument, ncclInvalidUsage, ncclRemoteError, ncclInProgress
+  ncclSuccess,
+  ncclUnhandledCudaError,
+  ncclSystemError,
+  ncclInternalError,
+  ncclInvalidArgument,
+  ncclInvalidUsage,
+  ncclRemoteError,
+  ncclInProgress
 };
 enum { ncclSum, ncclProd, ncclMax, ncclMin, ncclAvg, ncclNumOps };
 enum {
-  ncclInt8, ncclUint8, ncclInt32, ncclUint32, ncclInt64, ncclUint64,
-  ncclFloat16, ncclFloat32, ncclFloat64, ncclBfloat16, ncclFloat8e4m3,
-  ncclFloat8e5m2, ncclNumTypes
+  ncclInt8,
+  ncclUint8,
+  ncclInt32,
+  ncclUint32,
+  ncclInt64,
+  ncclUint64,
+  ncclFloat16,
+  ncclFloat32,
+  ncclFloat64,
+  ncclBfloat16,
+  ncclFloat8e4m3,
+  ncclFloat8e5m2,
+  ncclNumTypes
 };
 
 #define GPUSIM_NCCL(name, params) ncclResult_t name params;

@@ -24,7 +24,9 @@ GPUSIM_EXPORT CUresult cuGetErrorName(CUresult error, const char **text) {
   *text = nullptr;
   switch (error) {
 #define NAME(name, value, words)                                               \
-  case value: *text = #name; return CUDA_SUCCESS;
+  case value:                                                                  \
+    *text = #name;                                                             \
+    return CUDA_SUCCESS;
     GPUSIM_RESULTS(NAME)
 #undef NAME
   }
@@ -36,7 +38,9 @@ GPUSIM_EXPORT CUresult cuGetErrorString(CUresult error, const char **text) {
   *text = nullptr;
   switch (error) {
 #define WORDS(name, value, words)                                              \
-  case value: *text = words; return CUDA_SUCCESS;
+  case value:                                                                  \
+    *text = words;                                                             \
+    return CUDA_SUCCESS;
     GPUSIM_RESULTS(WORDS)
 #undef WORDS
   }
@@ -147,18 +151,40 @@ GPUSIM_EXPORT CUresult cuDeviceGetAttribute(int *value, int attribute,
   NEED(value && attribute > 0 && attribute < 200, CUDA_ERROR_INVALID_VALUE);
   const unsigned arch = Settings::get().arch;
   const Limits l = limitsOf(arch);
-  const std::map<int, int> values = {
-      {1, 1024}, {2, 1024}, {3, 1024}, {4, 64},       // threads, block x y z
-      {5, 0x7fffffff}, {6, 65535}, {7, 65535},        // grid x y z
-      {8, 48 << 10}, {9, 64 << 10}, {10, 32},         // shared, constant, warp
-      {11, 0x7fffffff}, {12, 65536}, {13, 1500000},   // pitch, registers, clock
-      {15, 1}, {16, (int)l.multiprocessors}, {19, 1}, {31, 1},
-      {33, d + 1}, {36, 2600000}, {37, 5120},         // PCI bus, memory
-      {38, 50 << 20}, {39, (int)l.threadsPerSM}, {40, 3}, {41, 1},
-      {75, (int)arch / 10}, {76, (int)arch % 10}, {78, 1},
-      {81, (int)l.sharedPerSM}, {82, 65536}, {83, 1}, // managed memory
-      {97, (int)l.sharedPerBlock}, {106, (int)l.blocksPerSM},
-      {111, (int)l.reservedShared}, {115, 1}};        // memory pools
+  const std::map<int, int> values = {{1, 1024},
+                                     {2, 1024},
+                                     {3, 1024},
+                                     {4, 64}, // threads, block x y z
+                                     {5, 0x7fffffff},
+                                     {6, 65535},
+                                     {7, 65535}, // grid x y z
+                                     {8, 48 << 10},
+                                     {9, 64 << 10},
+                                     {10, 32}, // shared, constant, warp
+                                     {11, 0x7fffffff},
+                                     {12, 65536},
+                                     {13, 1500000}, // pitch, registers, clock
+                                     {15, 1},
+                                     {16, (int)l.multiprocessors},
+                                     {19, 1},
+                                     {31, 1},
+                                     {33, d + 1},
+                                     {36, 2600000},
+                                     {37, 5120}, // PCI bus, memory
+                                     {38, 50 << 20},
+                                     {39, (int)l.threadsPerSM},
+                                     {40, 3},
+                                     {41, 1},
+                                     {75, (int)arch / 10},
+                                     {76, (int)arch % 10},
+                                     {78, 1},
+                                     {81, (int)l.sharedPerSM},
+                                     {82, 65536},
+                                     {83, 1}, // managed memory
+                                     {97, (int)l.sharedPerBlock},
+                                     {106, (int)l.blocksPerSM},
+                                     {111, (int)l.reservedShared},
+                                     {115, 1}}; // memory pools
   auto it = values.find(attribute);
   *value = it == values.end() ? 0 : it->second;
   return CUDA_SUCCESS;

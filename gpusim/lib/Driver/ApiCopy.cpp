@@ -28,14 +28,14 @@ bool resolve(const Side &s, uint64_t width, uint64_t height, AllocationRef &a,
   a = MemorySpace::get().findRange(s.address, span);
   if (a || !s.device)
     return true;
-  State::get().report(name + ": " + std::to_string(span) +
-                      " bytes out of bounds: " +
-                      MemorySpace::get().explain(s.address, span));
+  State::get().report(
+      name + ": " + std::to_string(span) +
+      " bytes out of bounds: " + MemorySpace::get().explain(s.address, span));
   return false;
 }
 
-void addRows(Operation &op, const AllocationRef &a, const Side &s, uint64_t width,
-             uint64_t height, bool write) {
+void addRows(Operation &op, const AllocationRef &a, const Side &s,
+             uint64_t width, uint64_t height, bool write) {
   if (!a)
     return;
   AccessSet set;
@@ -188,14 +188,12 @@ COPY(cuMemcpyDtoH_v2, (void *d, CUdeviceptr s, size_t n), d, false, s, true, n,
      nullptr, Mode::Sync)
 COPY(cuMemcpyDtoD_v2, (CUdeviceptr d, CUdeviceptr s, size_t n), d, true, s,
      true, n, nullptr, Mode::Sync)
-COPY(cuMemcpyHtoDAsync_v2,
-     (CUdeviceptr d, const void *s, size_t n, CUstream h), d, true, s, false, n,
-     h, Mode::Async)
+COPY(cuMemcpyHtoDAsync_v2, (CUdeviceptr d, const void *s, size_t n, CUstream h),
+     d, true, s, false, n, h, Mode::Async)
 COPY(cuMemcpyDtoHAsync_v2, (void *d, CUdeviceptr s, size_t n, CUstream h), d,
      false, s, true, n, h, Mode::Async)
-COPY(cuMemcpyDtoDAsync_v2,
-     (CUdeviceptr d, CUdeviceptr s, size_t n, CUstream h), d, true, s, true, n,
-     h, Mode::Async)
+COPY(cuMemcpyDtoDAsync_v2, (CUdeviceptr d, CUdeviceptr s, size_t n, CUstream h),
+     d, true, s, true, n, h, Mode::Async)
 COPY(cuMemcpyPeer,
      (CUdeviceptr d, CUcontext, CUdeviceptr s, CUcontext, size_t n), d, true, s,
      true, n, nullptr, Mode::Sync)

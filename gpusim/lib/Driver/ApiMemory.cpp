@@ -193,22 +193,45 @@ GPUSIM_EXPORT CUresult cuPointerGetAttribute(void *data, int attribute,
   NEED(a && !a->freed, CUDA_ERROR_INVALID_VALUE);
   Device *d = State::get().device(a->device);
   switch (attribute) {
-  case 1: *(CUcontext *)data = d ? d->primary : State::current(); break;
-  case 2: *(unsigned *)data = d ? 2 : 1; break; // DEVICE, HOST
-  case 3: *(CUdeviceptr *)data = ptr; break;
+  case 1:
+    *(CUcontext *)data = d ? d->primary : State::current();
+    break;
+  case 2:
+    *(unsigned *)data = d ? 2 : 1;
+    break; // DEVICE, HOST
+  case 3:
+    *(CUdeviceptr *)data = ptr;
+    break;
   case 4:
     NEED(!d, CUDA_ERROR_INVALID_VALUE);
     *(void **)data = (void *)ptr;
     break;
-  case 6: *(unsigned *)data = 1; break;
-  case 7: *(unsigned long long *)data = a->id; break;
-  case 8: *(unsigned *)data = 0; break;
-  case 9: *(int *)data = a->device; break;
-  case 11: *(CUdeviceptr *)data = a->base; break;
-  case 12: *(size_t *)data = a->size; break;
-  case 13: *(unsigned *)data = 1; break;
-  case 17: *(void **)data = a->owner; break;
-  default: return CUDA_ERROR_NOT_SUPPORTED;
+  case 6:
+    *(unsigned *)data = 1;
+    break;
+  case 7:
+    *(unsigned long long *)data = a->id;
+    break;
+  case 8:
+    *(unsigned *)data = 0;
+    break;
+  case 9:
+    *(int *)data = a->device;
+    break;
+  case 11:
+    *(CUdeviceptr *)data = a->base;
+    break;
+  case 12:
+    *(size_t *)data = a->size;
+    break;
+  case 13:
+    *(unsigned *)data = 1;
+    break;
+  case 17:
+    *(void **)data = a->owner;
+    break;
+  default:
+    return CUDA_ERROR_NOT_SUPPORTED;
   }
   return CUDA_SUCCESS;
 }
@@ -319,7 +342,7 @@ GPUSIM_EXPORT CUresult cuMemPoolGetAttribute(CUmemoryPool pool, int attribute,
   if (attribute <= 3)
     *(int *)value = 1;
   else
-    *(uint64_t *)value = attribute == 4                    ? pool->threshold
+    *(uint64_t *)value = attribute == 4                     ? pool->threshold
                          : attribute == 5 || attribute == 7 ? pool->used
                                                             : pool->high;
   return CUDA_SUCCESS;
@@ -335,7 +358,8 @@ GPUSIM_EXPORT CUresult cuMemPoolSetAccess(CUmemoryPool pool, const void *,
   NEED(pool, CUDA_ERROR_INVALID_VALUE);
   return CUDA_SUCCESS;
 }
-GPUSIM_EXPORT CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *out, CUdevice d) {
+GPUSIM_EXPORT CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *out,
+                                                 CUdevice d) {
   NEED_INIT;
   Device *device = State::get().device(d);
   NEED(device, CUDA_ERROR_INVALID_DEVICE);

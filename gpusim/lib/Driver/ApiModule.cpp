@@ -20,7 +20,9 @@ static bool targetFits(const std::string &target, unsigned arch) {
     return true;
   unsigned need = strtoul(target.c_str() + 3, nullptr, 10);
   char last = target.back();
-  return last == 'a' ? need == arch : last == 'f' ? need / 10 == arch / 10 : need <= arch;
+  return last == 'a'   ? need == arch
+         : last == 'f' ? need / 10 == arch / 10
+                       : need <= arch;
 }
 
 static CUresult load(CUctx_st *context, CUmodule *out, const void *image) {
@@ -40,8 +42,7 @@ static CUresult load(CUctx_st *context, CUmodule *out, const void *image) {
     return CUDA_ERROR_INVALID_PTX;
   }
   if (!targetFits(m->module->target, Settings::get().arch)) {
-    State::get().report("PTX for " + m->module->target +
-                        " on a simulated sm_" +
+    State::get().report("PTX for " + m->module->target + " on a simulated sm_" +
                         std::to_string(Settings::get().arch) +
                         " (GPUSIM_ARCH chooses another)");
     return CUDA_ERROR_INVALID_PTX;
@@ -135,9 +136,9 @@ GPUSIM_EXPORT CUresult cuModuleGetGlobal_v2(CUdeviceptr *ptr, size_t *bytes,
 }
 
 // A library is a module here, and a kernel a function.
-GPUSIM_EXPORT CUresult cuLibraryLoadData(CUlibrary *out, const void *code, int *,
-                                         void **, unsigned, int *, void **,
-                                         unsigned) {
+GPUSIM_EXPORT CUresult cuLibraryLoadData(CUlibrary *out, const void *code,
+                                         int *, void **, unsigned, int *,
+                                         void **, unsigned) {
   return cuModuleLoadData((CUmodule *)out, code);
 }
 GPUSIM_EXPORT CUresult cuLibraryUnload(CUlibrary l) {
@@ -179,16 +180,33 @@ GPUSIM_EXPORT CUresult cuFuncGetAttribute(int *value, int attribute,
   NEED(value, CUDA_ERROR_INVALID_VALUE);
   NEED(f, CUDA_ERROR_INVALID_HANDLE);
   switch (attribute) { // CUfunction_attribute
-  case 0: *value = maxThreadsOf(*f->kernel); break;
-  case 1: *value = f->kernel->declaredShared; break;
-  case 2: *value = 0; break;
-  case 3: *value = f->kernel->localBytes; break;
-  case 4: *value = registersOf(f); break;
+  case 0:
+    *value = maxThreadsOf(*f->kernel);
+    break;
+  case 1:
+    *value = f->kernel->declaredShared;
+    break;
+  case 2:
+    *value = 0;
+    break;
+  case 3:
+    *value = f->kernel->localBytes;
+    break;
+  case 4:
+    *value = registersOf(f);
+    break;
   case 5:
-  case 6: *value = Settings::get().arch; break;
-  case 8: *value = f->maxDynamicShared; break;
-  case 9: *value = f->carveout; break;
-  default: *value = 0;
+  case 6:
+    *value = Settings::get().arch;
+    break;
+  case 8:
+    *value = f->maxDynamicShared;
+    break;
+  case 9:
+    *value = f->carveout;
+    break;
+  default:
+    *value = 0;
   }
   return CUDA_SUCCESS;
 }
@@ -232,17 +250,20 @@ GPUSIM_EXPORT CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(
                         f->kernel->declaredShared + shared);
   return CUDA_SUCCESS;
 }
-GPUSIM_EXPORT CUresult cuOccupancyMaxPotentialBlockSize(
-    int *grid, int *block, CUfunction f, CUoccupancyB2DSize size, size_t shared,
-    int limit) {
+GPUSIM_EXPORT CUresult cuOccupancyMaxPotentialBlockSize(int *grid, int *block,
+                                                        CUfunction f,
+                                                        CUoccupancyB2DSize size,
+                                                        size_t shared,
+                                                        int limit) {
   NEED_CONTEXT;
   NEED(grid && block && f, CUDA_ERROR_INVALID_VALUE);
   int most = maxThreadsOf(*f->kernel), best = 0;
   if (limit > 0 && limit < most)
     most = limit;
   for (int n = most / 32 * 32; n >= 32; n -= 32) {
-    int fit = blocksPerSM(Settings::get().arch, n, registersOf(f),
-                          f->kernel->declaredShared + (size ? size(n) : shared));
+    int fit =
+        blocksPerSM(Settings::get().arch, n, registersOf(f),
+                    f->kernel->declaredShared + (size ? size(n) : shared));
     if (fit * n > best) {
       best = fit * n;
       *block = n;
@@ -256,12 +277,18 @@ GPUSIM_EXPORT CUresult cuOccupancyMaxPotentialBlockSize(
 
 static CUresult errorOf(FaultKind k) {
   switch (k) {
-  case FaultKind::IllegalAddress: return CUDA_ERROR_ILLEGAL_ADDRESS;
-  case FaultKind::Misaligned: return CUDA_ERROR_MISALIGNED_ADDRESS;
-  case FaultKind::Assert: return CUDA_ERROR_ASSERT;
-  case FaultKind::Illegal: return CUDA_ERROR_ILLEGAL_INSTRUCTION;
-  case FaultKind::Timeout: return CUDA_ERROR_LAUNCH_TIMEOUT;
-  default: return CUDA_ERROR_LAUNCH_FAILED;
+  case FaultKind::IllegalAddress:
+    return CUDA_ERROR_ILLEGAL_ADDRESS;
+  case FaultKind::Misaligned:
+    return CUDA_ERROR_MISALIGNED_ADDRESS;
+  case FaultKind::Assert:
+    return CUDA_ERROR_ASSERT;
+  case FaultKind::Illegal:
+    return CUDA_ERROR_ILLEGAL_INSTRUCTION;
+  case FaultKind::Timeout:
+    return CUDA_ERROR_LAUNCH_TIMEOUT;
+  default:
+    return CUDA_ERROR_LAUNCH_FAILED;
   }
 }
 
@@ -295,7 +322,8 @@ static CUresult packParams(const Kernel &k, void **params, void **extra,
 static CUresult checkLaunch(CUfunction f, const LaunchConfig &c) {
   const Kernel &k = *f->kernel;
   uint64_t threads = (uint64_t)c.block[0] * c.block[1] * c.block[2];
-  NEED(threads && threads <= 1024 && c.block[2] <= 64, CUDA_ERROR_INVALID_VALUE);
+  NEED(threads && threads <= 1024 && c.block[2] <= 64,
+       CUDA_ERROR_INVALID_VALUE);
   NEED(c.grid[0] && c.grid[1] && c.grid[2] && c.grid[0] <= 0x7fffffff &&
            c.grid[1] <= 65535 && c.grid[2] <= 65535,
        CUDA_ERROR_INVALID_VALUE);
@@ -344,9 +372,9 @@ static CUresult runLaunch(CUfunction f, const LaunchConfig &c, Operation &op) {
   return errorOf(r.fault->kind);
 }
 
-static CUresult launch(CUfunction f, const unsigned *grid, const unsigned *block,
-                       unsigned shared, CUstream handle, void **params,
-                       void **extra) {
+static CUresult launch(CUfunction f, const unsigned *grid,
+                       const unsigned *block, unsigned shared, CUstream handle,
+                       void **params, void **extra) {
   NEED_CONTEXT;
   NEED_STREAM(handle);
   NEED(f, CUDA_ERROR_INVALID_HANDLE);

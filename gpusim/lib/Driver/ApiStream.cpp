@@ -388,7 +388,9 @@ GPUSIM_EXPORT void gpusimSetWritten(CUdeviceptr ptr, size_t bytes,
   }
 }
 GPUSIM_EXPORT void gpusimReport(const char *text) { State::get().report(text); }
-GPUSIM_EXPORT int gpusimReportCount(void) { return State::get().reports().size(); }
+GPUSIM_EXPORT int gpusimReportCount(void) {
+  return State::get().reports().size();
+}
 GPUSIM_EXPORT void gpusimCountMessage(const char *kind, size_t bytes) {
   countMessage(kind, bytes);
 }

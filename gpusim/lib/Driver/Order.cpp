@@ -45,11 +45,13 @@ static bool ordered(const Operation &a, const Operation &b) {
          b.clock[a.stream] >= a.number;
 }
 
-static std::string hexRange(std::pair<uint64_t, uint64_t> r, const Allocation &a) {
+static std::string hexRange(std::pair<uint64_t, uint64_t> r,
+                            const Allocation &a) {
   char text[120];
   snprintf(text, sizeof text, "bytes [%llu, %llu) at address 0x%llx",
            (unsigned long long)(r.first - a.base),
-           (unsigned long long)(r.second - a.base), (unsigned long long)r.first);
+           (unsigned long long)(r.second - a.base),
+           (unsigned long long)r.first);
   return text;
 }
 
@@ -77,10 +79,10 @@ std::vector<std::string> RaceDetector::finish(const OperationRef &op) {
                         std::to_string(set.alloc->id);
       if (!reported.insert(key).second)
         continue;
-      reports.push_back("unordered access: " + r.op->what + " and " + op->what +
-                        " are not ordered by a stream, an event or the host: " +
-                        how + " " + hexRange(where, *set.alloc) + " of " +
-                        set.alloc->describe());
+      reports.push_back(
+          "unordered access: " + r.op->what + " and " + op->what +
+          " are not ordered by a stream, an event or the host: " + how + " " +
+          hexRange(where, *set.alloc) + " of " + set.alloc->describe());
     }
     // A later operation of the same stream that touches as much or more finds
     // every conflict that the earlier one would.

@@ -64,7 +64,8 @@ private:
 };
 
 /// First common byte range of two sorted lists; false if none.
-bool overlap(const Ranges &a, const Ranges &b, std::pair<uint64_t, uint64_t> &out);
+bool overlap(const Ranges &a, const Ranges &b,
+             std::pair<uint64_t, uint64_t> &out);
 
 } // namespace gpusim
 

@@ -27,8 +27,8 @@ static std::map<std::string, StaticFacts> run(const Module &m) {
   for (char c : arch)
     if (!isalnum((unsigned char)c) && c != '_')
       arch = "sm_80";
-  std::string command = "'" + ptxas + "' -v -arch=" + arch + " -o /dev/null " +
-                        path + " 2>&1";
+  std::string command =
+      "'" + ptxas + "' -v -arch=" + arch + " -o /dev/null " + path + " 2>&1";
   if (FILE *out = popen(command.c_str(), "r")) {
     char line[1000], name[600] = "";
     while (fgets(line, sizeof line, out)) {
@@ -47,7 +47,8 @@ static std::map<std::string, StaticFacts> run(const Module &m) {
   return result;
 }
 
-const StaticFacts *gpusim::ptxasFacts(const Module &m, const std::string &kernel) {
+const StaticFacts *gpusim::ptxasFacts(const Module &m,
+                                      const std::string &kernel) {
   if (Settings::get().ptxas.empty())
     return nullptr;
   static std::mutex lock;

@@ -16,12 +16,13 @@ Limits gpusim::limitsOf(unsigned arch) {
   if (arch >= 90)
     return {132, 2048, 32, 65536, 228 << 10, 227 << 10, 1024, 256};
   if (arch == 86 || arch == 89)
-    return {84, 1536, arch == 89 ? 24u : 16u, 65536, 100 << 10, 99 << 10, 1024, 256};
+    return {84,   1536, arch == 89 ? 24u : 16u, 65536, 100 << 10, 99 << 10,
+            1024, 256};
   return {108, 2048, 32, 65536, 164 << 10, 163 << 10, 1024, 256};
 }
 
-unsigned gpusim::blocksPerSM(unsigned arch, unsigned threads, unsigned registers,
-                             unsigned shared) {
+unsigned gpusim::blocksPerSM(unsigned arch, unsigned threads,
+                             unsigned registers, unsigned shared) {
   const Limits l = limitsOf(arch);
   if (!threads)
     return 0;
@@ -78,14 +79,16 @@ std::string countersJson(const Counters &c) {
   const char *comma = "";
   for (int n = 1; n < (int)Class::Count; ++n)
     if (c.warpInsts[n]) {
-      s += format("%s\"%s\": %llu", comma, className((Class)n), (U)c.warpInsts[n]);
+      s += format("%s\"%s\": %llu", comma, className((Class)n),
+                  (U)c.warpInsts[n]);
       comma = ", ";
     }
   s += "}, \"thread_instructions\": {";
   comma = "";
   for (int n = 1; n < (int)Class::Count; ++n)
     if (c.threadInsts[n]) {
-      s += format("%s\"%s\": %llu", comma, className((Class)n), (U)c.threadInsts[n]);
+      s += format("%s\"%s\": %llu", comma, className((Class)n),
+                  (U)c.threadInsts[n]);
       comma = ", ";
     }
   s += "}, \"flops\": {";
@@ -95,16 +98,16 @@ std::string countersJson(const Counters &c) {
       s += format("%s\"%s\": %llu", comma, unitName((Unit)n), (U)c.flops[n]);
       comma = ", ";
     }
-  s += format("}, \"global_load_bytes\": %llu, \"global_store_bytes\": %llu, "
-              "\"global_requests\": %llu, \"global_sectors\": %llu, "
-              "\"distinct_load_sectors\": %llu, \"distinct_store_sectors\": %llu, "
-              "\"shared_requests\": %llu, \"shared_wavefronts\": %llu, "
-              "\"shared_wavefronts_ideal\": %llu, \"bank_conflicts\": %llu, ",
-              (U)c.globalLoadBytes, (U)c.globalStoreBytes, (U)c.globalRequests,
-              (U)c.globalSectors, (U)c.distinctLoadSectors,
-              (U)c.distinctStoreSectors, (U)c.sharedRequests,
-              (U)c.sharedWavefronts, (U)c.sharedIdeal,
-              (U)(c.sharedWavefronts - c.sharedIdeal));
+  s += format(
+      "}, \"global_load_bytes\": %llu, \"global_store_bytes\": %llu, "
+      "\"global_requests\": %llu, \"global_sectors\": %llu, "
+      "\"distinct_load_sectors\": %llu, \"distinct_store_sectors\": %llu, "
+      "\"shared_requests\": %llu, \"shared_wavefronts\": %llu, "
+      "\"shared_wavefronts_ideal\": %llu, \"bank_conflicts\": %llu, ",
+      (U)c.globalLoadBytes, (U)c.globalStoreBytes, (U)c.globalRequests,
+      (U)c.globalSectors, (U)c.distinctLoadSectors, (U)c.distinctStoreSectors,
+      (U)c.sharedRequests, (U)c.sharedWavefronts, (U)c.sharedIdeal,
+      (U)(c.sharedWavefronts - c.sharedIdeal));
   s += format("\"barriers\": %llu, \"blocks\": %llu, \"warps\": %llu}",
               (U)c.barriers, (U)c.blocks, (U)c.warps);
   return s;
@@ -142,10 +145,10 @@ void gpusim::countMessage(const char *kind, size_t bytes) {
 std::string gpusim::reportJson() {
   std::vector<std::string> reports = State::get().reports();
   std::lock_guard<std::mutex> lock(reportLock);
-  std::string s = format("{\"pid\": %d, \"arch\": \"sm_%u\", \"seed\": %llu,\n "
-                         "\"reports\": [",
-                         (int)getpid(), Settings::get().arch,
-                         (U)Settings::get().seed);
+  std::string s =
+      format("{\"pid\": %d, \"arch\": \"sm_%u\", \"seed\": %llu,\n "
+             "\"reports\": [",
+             (int)getpid(), Settings::get().arch, (U)Settings::get().seed);
   for (size_t n = 0; n < reports.size(); ++n)
     s += (n ? ",\n  " : "\n  ") + quoted(reports[n]);
   s += "],\n \"messages\": {";
@@ -159,10 +162,12 @@ std::string gpusim::reportJson() {
   s += "},\n \"launches\": [";
   comma = "\n  ";
   for (const LaunchRecord &l : launches) {
-    s += comma + ("{\"kernel\": " + quoted(l.facts.name)) +
-         format(", \"grid\": [%u, %u, %u], \"block\": [%u, %u, %u], ", l.grid[0],
-                l.grid[1], l.grid[2], l.block[0], l.block[1], l.block[2]) +
-         factsJson(l.facts) + ", \"counters\": " + countersJson(l.counters) + "}";
+    s +=
+        comma + ("{\"kernel\": " + quoted(l.facts.name)) +
+        format(", \"grid\": [%u, %u, %u], \"block\": [%u, %u, %u], ", l.grid[0],
+               l.grid[1], l.grid[2], l.block[0], l.block[1], l.block[2]) +
+        factsJson(l.facts) + ", \"counters\": " + countersJson(l.counters) +
+        "}";
     comma = ",\n  ";
   }
   return s + "]}\n";
@@ -171,8 +176,9 @@ std::string gpusim::reportJson() {
 std::string gpusim::reportTable() {
   std::vector<std::string> reports = State::get().reports();
   std::lock_guard<std::mutex> lock(reportLock);
-  std::string s = format("gpusim: process %d, sm_%u, seed %llu\n", (int)getpid(),
-                         Settings::get().arch, (U)Settings::get().seed);
+  std::string s =
+      format("gpusim: process %d, sm_%u, seed %llu\n", (int)getpid(),
+             Settings::get().arch, (U)Settings::get().seed);
   struct Sum {
     KernelFacts facts;
     Counters c;
@@ -190,8 +196,9 @@ std::string gpusim::reportTable() {
     const KernelFacts &f = k.second.facts;
     s += format("\nkernel %s: %llu launches, %llu blocks of %u threads\n",
                 k.first.c_str(), (U)k.second.launches, (U)c.blocks, f.threads);
-    s += format("  %-28s %d%s, shared %u + %u bytes, %u blocks/SM\n", "registers",
-                f.registers, f.registersFromPtxas ? " (ptxas)" : " (estimate)",
+    s += format("  %-28s %d%s, shared %u + %u bytes, %u blocks/SM\n",
+                "registers", f.registers,
+                f.registersFromPtxas ? " (ptxas)" : " (estimate)",
                 f.staticShared, f.dynamicShared, f.blocksPerSM);
     for (int n = 1; n < (int)Class::Count; ++n)
       if (c.warpInsts[n])
@@ -207,8 +214,9 @@ std::string gpusim::reportTable() {
                 (U)c.globalLoadBytes, (U)c.globalStoreBytes);
     s += format("  %-28s %16llu (%.2f x bytes)\n", "32-byte sectors requested",
                 (U)c.globalSectors, wanted ? c.globalSectors / wanted : 0.0);
-    s += format("  %-28s %16llu load %18llu store\n", "distinct sectors touched",
-                (U)c.distinctLoadSectors, (U)c.distinctStoreSectors);
+    s +=
+        format("  %-28s %16llu load %18llu store\n", "distinct sectors touched",
+               (U)c.distinctLoadSectors, (U)c.distinctStoreSectors);
     s += format("  %-28s %16llu, %llu of them conflicts\n", "shared wavefronts",
                 (U)c.sharedWavefronts, (U)(c.sharedWavefronts - c.sharedIdeal));
     s += format("  %-28s %16llu\n", "barriers (per warp)", (U)c.barriers);

@@ -234,9 +234,8 @@ CUresult State::submit(CUstream s, const std::string &what, Work work,
                        std::vector<AccessSet> declared) {
   std::unique_lock<std::mutex> lock(mutex);
   if (s->capture) {
-    s->capture->steps.push_back(
-        {CUgraph_st::Step::Submit, s->captureIndex, 0, what, std::move(work),
-         std::move(declared)});
+    s->capture->steps.push_back({CUgraph_st::Step::Submit, s->captureIndex, 0,
+                                 what, std::move(work), std::move(declared)});
     return CUDA_SUCCESS;
   }
   std::vector<CompletionRef> waits;
@@ -254,22 +253,25 @@ CUresult State::submit(CUstream s, const std::string &what, Work work,
   s->tail = done;
   ++underWay;
   CUctx_st *c = s->context;
-  enqueue(s, [this, c, op, waits, work = std::move(work)] {
-    for (const CompletionRef &w : waits)
-      w->wait();
-    // After an error nothing runs any more in a context.
-    if (!c->sticky) {
-      CUresult r = work(*op);
-      if (r != CUDA_SUCCESS) {
-        int none = 0;
-        c->sticky.compare_exchange_strong(none, r);
-      }
-    }
-    if (Settings::get().detect)
-      for (const std::string &text : detector.finish(op))
-        report(text);
-    --underWay;
-  }, done);
+  enqueue(
+      s,
+      [this, c, op, waits, work = std::move(work)] {
+        for (const CompletionRef &w : waits)
+          w->wait();
+        // After an error nothing runs any more in a context.
+        if (!c->sticky) {
+          CUresult r = work(*op);
+          if (r != CUDA_SUCCESS) {
+            int none = 0;
+            c->sticky.compare_exchange_strong(none, r);
+          }
+        }
+        if (Settings::get().detect)
+          for (const std::string &text : detector.finish(op))
+            report(text);
+        --underWay;
+      },
+      done);
   return CUDA_SUCCESS;
 }
 
@@ -278,8 +280,12 @@ void State::record(CUstream s, CUevent e) {
   if (s->capture) {
     e->capture = s->capture;
     e->captureMark = s->capture->numMarks++;
-    s->capture->steps.push_back({CUgraph_st::Step::Record, s->captureIndex,
-                                 e->captureMark, "", nullptr, {}});
+    s->capture->steps.push_back({CUgraph_st::Step::Record,
+                                 s->captureIndex,
+                                 e->captureMark,
+                                 "",
+                                 nullptr,
+                                 {}});
     return;
   }
   std::vector<CompletionRef> waits;
@@ -289,10 +295,13 @@ void State::record(CUstream s, CUevent e) {
   e->clock = s->clock;
   e->done = std::make_shared<Completion>();
   s->tail = e->done;
-  enqueue(s, [waits] {
-    for (const CompletionRef &w : waits)
-      w->wait();
-  }, e->done);
+  enqueue(
+      s,
+      [waits] {
+        for (const CompletionRef &w : waits)
+          w->wait();
+      },
+      e->done);
 }
 
 CUresult State::waitEvent(CUstream s, CUevent e) {
@@ -307,8 +316,12 @@ CUresult State::waitEvent(CUstream s, CUevent e) {
     } else if (s->capture != g) {
       return CUDA_ERROR_INVALID_VALUE;
     }
-    g->steps.push_back(
-        {CUgraph_st::Step::Wait, s->captureIndex, e->captureMark, "", nullptr, {}});
+    g->steps.push_back({CUgraph_st::Step::Wait,
+                        s->captureIndex,
+                        e->captureMark,
+                        "",
+                        nullptr,
+                        {}});
     return CUDA_SUCCESS;
   }
   if (!e->done)
@@ -317,7 +330,8 @@ CUresult State::waitEvent(CUstream s, CUevent e) {
   CompletionRef until = e->done;
   auto done = std::make_shared<Completion>();
   s->tail = done;
-  enqueue(s, [until] { until->wait(); }, done);
+  enqueue(
+      s, [until] { until->wait(); }, done);
   return CUDA_SUCCESS;
 }
 

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The entry points of the simulated NCCL. Calls are collected per thread until
-// the outermost group ends; then each communicator gets one plan, which its
-// stream runs when it gets there.
-#include "Comm.h"
+// The entry points of the simulated NCCL.
+#include "Plan.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -18,259 +16,6 @@ using namespace gpusim;
 #define GPUSIM_EXPORT extern "C" __attribute__((visibility("default")))
 
 namespace {
-
-/// All calls of one group on one communicator.
-struct Plan {
-  ncclComm *comm;
-  uint64_t ticket;
-  bool ordered; ///< false inside a graph, which may run many times
-  std::vector<Call> calls;
-  bool ran = false;
-};
-
-struct Pending {
-  ncclComm *comm;
-  Call call;
-};
-
-struct Group {
-  int depth = 0;
-  std::vector<Pending> calls;
-  std::vector<std::function<ncclResult_t()>> inits;
-  ncclResult_t error = ncclSuccess;
-};
-Group &group() {
-  thread_local Group g;
-  return g;
-}
-
-uint64_t sendElements(const ncclComm &comm, const Call &c) {
-  bool many = c.kind == Kind::ReduceScatter || c.kind == Kind::AlltoAll;
-  return many ? c.count * comm.size : c.count;
-}
-uint64_t recvElements(const ncclComm &comm, const Call &c) {
-  bool many = c.kind == Kind::AllGather || c.kind == Kind::AlltoAll;
-  return many ? c.count * comm.size : c.count;
-}
-bool reads(const ncclComm &comm, const Call &c) {
-  if (c.kind == Kind::Point)
-    return c.isSend;
-  return c.kind != Kind::Broadcast || comm.rank == c.peer;
-}
-bool writes(const ncclComm &comm, const Call &c) {
-  if (c.kind == Kind::Point)
-    return !c.isSend;
-  return c.kind != Kind::Reduce || comm.rank == c.peer;
-}
-
-bool runPoints(ncclComm &comm, const std::vector<Call> &calls) {
-  std::vector<Message> sends, receives;
-  for (const Call &c : calls) {
-    if (c.kind != Kind::Point)
-      continue;
-    Message m;
-    m.peer = c.peer;
-    m.bytes = c.count * typeBytes(c.type);
-    m.what = whatOf(Kind::Point, c.type);
-    m.device = m.bytes ? (CUdeviceptr)(c.isSend ? c.send : c.recv) : 0;
-    if (m.bytes)
-      m.data = (uint8_t *)gpusimHostAddress(m.device, m.bytes);
-    if (m.bytes && !m.data) {
-      comm.fail(ncclInvalidArgument, "a buffer was freed before its message");
-      return false;
-    }
-    (c.isSend ? sends : receives).push_back(m);
-    gpusimCountMessage(c.isSend ? "sent" : "received", m.bytes);
-  }
-  return sends.empty() && receives.empty() ? true
-                                           : comm.exchange(sends, receives);
-}
-
-/// Runs on the stream's thread.
-void runPlan(void *data) {
-  Plan &p = *(Plan *)data;
-  ncclComm &comm = *p.comm;
-  {
-    std::unique_lock<std::mutex> lock(comm.mutex);
-    comm.changed.wait(lock, [&] {
-      return !comm.busy && (!p.ordered || comm.served == p.ticket);
-    });
-    comm.busy = true;
-  }
-  bool ok = !comm.error && !comm.aborted;
-  // Every rank runs its collectives before its messages, so that the order
-  // inside the group cannot matter.
-  for (const Call &c : p.calls)
-    if (ok && c.kind != Kind::Point) {
-      ok = comm.run(c);
-      gpusimCountMessage(kindName(c.kind), c.count * typeBytes(c.type));
-    }
-  if (ok)
-    runPoints(comm, p.calls);
-  std::lock_guard<std::mutex> lock(comm.mutex);
-  p.ran = true;
-  comm.busy = false;
-  comm.served += p.ordered;
-  comm.changed.notify_all();
-}
-/// A plan that was never run belongs to a context with an error; the peers
-/// must learn that nothing comes.
-void dropPlan(void *data) {
-  Plan *p = (Plan *)data;
-  if (!p->ran && p->ordered) {
-    p->comm->fail(ncclUnhandledCudaError,
-                  "an error of its context keeps its messages from running");
-    std::lock_guard<std::mutex> lock(p->comm->mutex);
-    ++p->comm->served;
-    p->comm->changed.notify_all();
-  }
-  delete p;
-}
-
-std::vector<gpusimBuffer> buffersOf(const ncclComm &comm,
-                                    const std::vector<Call> &calls) {
-  std::vector<gpusimBuffer> buffers;
-  for (const Call &c : calls) {
-    const size_t width = typeBytes(c.type);
-    if (reads(comm, c) && c.count)
-      buffers.push_back({(CUdeviceptr)c.send, sendElements(comm, c) * width, 0});
-    if (writes(comm, c) && c.count)
-      buffers.push_back({(CUdeviceptr)c.recv, recvElements(comm, c) * width, 1});
-  }
-  return buffers;
-}
-
-/// A group may use several streams; the plan runs in the first, which waits
-/// for the others and which the others wait for.
-ncclResult_t submitPlan(ncclComm &comm, std::vector<Call> calls) {
-  cuCtxPushCurrent_v2(comm.context);
-  CUstream main = calls.front().stream;
-  std::vector<CUstream> others;
-  for (const Call &c : calls)
-    if (c.stream != main &&
-        std::find(others.begin(), others.end(), c.stream) == others.end())
-      others.push_back(c.stream);
-  auto order = [](CUstream before, CUstream after) {
-    CUevent e;
-    cuEventCreate(&e, 2);
-    cuEventRecord(e, before);
-    cuStreamWaitEvent(after, e, 0);
-    cuEventDestroy_v2(e);
-  };
-  for (CUstream s : others)
-    order(s, main);
-  std::vector<gpusimBuffer> buffers = buffersOf(comm, calls);
-  int capturing = 0;
-  cuStreamIsCapturing(main, &capturing);
-  auto *plan = new Plan{&comm, 0, !capturing, std::move(calls), false};
-  std::string what = "NCCL group of rank " + std::to_string(comm.rank);
-  CUresult r;
-  {
-    std::lock_guard<std::mutex> lock(comm.mutex);
-    plan->ticket = comm.issued;
-    r = gpusimSubmit(main, what.c_str(), runPlan, dropPlan, plan,
-                     buffers.data(), buffers.size());
-    if (r == CUDA_SUCCESS && !capturing)
-      ++comm.issued;
-  }
-  for (CUstream s : others)
-    order(main, s);
-  cuCtxPopCurrent_v2(nullptr);
-  return r == CUDA_SUCCESS ? ncclSuccess : ncclUnhandledCudaError;
-}
-
-ncclResult_t endGroup(Group &g) {
-  std::vector<std::function<ncclResult_t()>> inits;
-  std::vector<Pending> calls;
-  inits.swap(g.inits);
-  calls.swap(g.calls);
-  ncclResult_t result = g.error;
-  g.error = ncclSuccess;
-  if (result != ncclSuccess)
-    return result; // as in NCCL, nothing of a group with an error runs
-  std::vector<std::thread> threads;
-  std::vector<ncclResult_t> results(inits.size());
-  for (size_t n = 0; n < inits.size(); ++n)
-    threads.emplace_back([&, n] { results[n] = inits[n](); });
-  for (std::thread &t : threads)
-    t.join();
-  for (ncclResult_t r : results)
-    if (r != ncclSuccess)
-      result = r;
-  while (!calls.empty()) {
-    ncclComm *comm = calls.front().comm;
-    std::vector<Call> mine;
-    std::vector<Pending> rest;
-    for (Pending &p : calls) {
-      if (p.comm == comm)
-        mine.push_back(p.call);
-      else
-        rest.push_back(p);
-    }
-    calls.swap(rest);
-    ncclResult_t r = submitPlan(*comm, std::move(mine));
-    if (r != ncclSuccess)
-      result = r;
-  }
-  return result;
-}
-
-ncclResult_t note(ncclResult_t r) {
-  if (r != ncclSuccess && group().depth)
-    group().error = r;
-  return r;
-}
-
-bool inBounds(const void *p, uint64_t bytes, const char *what, ncclComm &comm) {
-  if (!bytes || gpusimHostAddress((CUdeviceptr)p, bytes))
-    return true;
-  char text[200];
-  snprintf(text, sizeof text,
-           "NCCL, %s: %s buffer %p of %llu bytes is not one live allocation",
-           comm.name().c_str(), what, p, (unsigned long long)bytes);
-  gpusimReport(text);
-  return false;
-}
-
-ncclResult_t enqueue(ncclComm *comm, Call c) {
-  if (!comm || c.peer < 0 || c.peer >= comm->size || !typeBytes(c.type))
-    return note(ncclInvalidArgument);
-  if (comm->error)
-    return note(comm->error);
-  const uint64_t width = typeBytes(c.type);
-  if (reads(*comm, c) &&
-      !inBounds(c.send, sendElements(*comm, c) * width, "send", *comm))
-    return note(ncclInvalidArgument);
-  if (writes(*comm, c) &&
-      !inBounds(c.recv, recvElements(*comm, c) * width, "receive", *comm))
-    return note(ncclInvalidArgument);
-  Group &g = group();
-  g.calls.push_back({comm, c});
-  return g.depth ? ncclSuccess : endGroup(g);
-}
-
-ncclResult_t collective(Kind kind, const void *send, void *recv, size_t count,
-                        int type, int op, int root, ncclComm *comm,
-                        CUstream stream) {
-  Call c;
-  c.kind = kind;
-  c.send = send;
-  c.recv = recv;
-  c.count = count;
-  c.type = type;
-  c.peer = root;
-  c.stream = stream;
-  c.op.op = op;
-  if (comm && op >= ncclNumOps) {
-    size_t n = op - ncclNumOps;
-    if (n >= comm->customOps.size())
-      return note(ncclInvalidArgument);
-    c.op = comm->customOps[n];
-  } else if (op < 0 || op >= ncclNumOps) {
-    return note(ncclInvalidArgument);
-  }
-  return enqueue(comm, c);
-}
 
 ncclComm *newComm(int size, int rank, const std::string &token) {
   CUcontext context = nullptr;
@@ -381,7 +126,8 @@ GPUSIM_EXPORT ncclResult_t ncclCommInitAll(ncclComm_t *out, int size,
   ncclResult_t r = ncclGroupStart();
   for (int n = 0; n < size && r == ncclSuccess; ++n) {
     CUcontext c;
-    if (cuDevicePrimaryCtxRetain(&c, devices ? devices[n] : n) != CUDA_SUCCESS) {
+    if (cuDevicePrimaryCtxRetain(&c, devices ? devices[n] : n) !=
+        CUDA_SUCCESS) {
       note(ncclInvalidArgument);
       break;
     }
@@ -417,7 +163,7 @@ GPUSIM_EXPORT ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key,
   std::string token = comm->token + "." + std::to_string(++comm->splits) + "." +
                       std::to_string(color);
   if (color < 0)
-    return ncclSuccess; // NCCL_SPLIT_NOCOLOR
+    return ncclSuccess;                     // NCCL_SPLIT_NOCOLOR
   std::vector<std::pair<int, int>> members; // key, old rank
   for (int n = 0; n < comm->size; ++n)
     if (all[2 * n] == color)
@@ -467,7 +213,8 @@ GPUSIM_EXPORT ncclResult_t ncclCommCount(const ncclComm_t comm, int *count) {
   *count = comm->size;
   return ncclSuccess;
 }
-GPUSIM_EXPORT ncclResult_t ncclCommCuDevice(const ncclComm_t comm, int *device) {
+GPUSIM_EXPORT ncclResult_t ncclCommCuDevice(const ncclComm_t comm,
+                                            int *device) {
   if (!comm || !device)
     return ncclInvalidArgument;
   *device = comm->device;
@@ -499,14 +246,16 @@ GPUSIM_EXPORT ncclResult_t ncclMemFree(void *p) {
 }
 
 /// residence 1: the scalar lies in host memory; 0: in device memory.
-GPUSIM_EXPORT ncclResult_t ncclRedOpCreatePreMulSum(ncclRedOp_t *op, void *scalar,
+GPUSIM_EXPORT ncclResult_t ncclRedOpCreatePreMulSum(ncclRedOp_t *op,
+                                                    void *scalar,
                                                     ncclDataType_t type,
                                                     int residence,
                                                     ncclComm_t comm) {
   if (!op || !scalar || !comm || (type != ncclFloat32 && type != ncclFloat64))
     return ncclInvalidArgument; // other types are not simulated
-  const void *p = residence ? scalar
-                            : gpusimHostAddress((CUdeviceptr)scalar, typeBytes(type));
+  const void *p = residence
+                      ? scalar
+                      : gpusimHostAddress((CUdeviceptr)scalar, typeBytes(type));
   if (!p)
     return ncclInvalidArgument;
   ReduceOp r;
@@ -522,8 +271,12 @@ GPUSIM_EXPORT ncclResult_t ncclRedOpDestroy(ncclRedOp_t, ncclComm_t comm) {
 
 GPUSIM_EXPORT const char *ncclGetErrorString(ncclResult_t r) {
   static const char *const texts[] = {
-      "no error", "unhandled cuda error", "unhandled system error",
-      "internal error", "invalid argument", "invalid usage",
+      "no error",
+      "unhandled cuda error",
+      "unhandled system error",
+      "internal error",
+      "invalid argument",
+      "invalid usage",
       "remote process exited or there was a network error",
       "NCCL operation in progress"};
   return r >= 0 && r < 8 ? texts[r] : "unknown result code";
@@ -572,8 +325,8 @@ GPUSIM_EXPORT ncclResult_t ncclAllReduce(const void *s, void *r, size_t n,
   return collective(Kind::AllReduce, s, r, n, t, op, 0, c, stream);
 }
 GPUSIM_EXPORT ncclResult_t ncclReduce(const void *s, void *r, size_t n,
-                                      ncclDataType_t t, ncclRedOp_t op, int root,
-                                      ncclComm_t c, CUstream stream) {
+                                      ncclDataType_t t, ncclRedOp_t op,
+                                      int root, ncclComm_t c, CUstream stream) {
   return collective(Kind::Reduce, s, r, n, t, op, root, c, stream);
 }
 GPUSIM_EXPORT ncclResult_t ncclReduceScatter(const void *s, void *r, size_t n,

@@ -13,9 +13,10 @@ using namespace gpusim;
 
 const char *gpusim::kindName(Kind k) {
   static const char *const names[] = {
-      "point-to-point message", "part of an all-reduce", "part of a reduce",
-      "part of a reduce-scatter", "part of an all-gather", "broadcast",
-      "part of an all-to-all", "split"};
+      "point-to-point message", "part of an all-reduce",
+      "part of a reduce",       "part of a reduce-scatter",
+      "part of an all-gather",  "broadcast",
+      "part of an all-to-all",  "split"};
   return (unsigned)k < 8 ? names[(unsigned)k] : "message";
 }
 
@@ -72,10 +73,14 @@ using E5M2 = Small<5, 2, true>;
 
 template <class T> T combine(int op, T a, T b) {
   switch (op) {
-  case ncclProd: return a * b;
-  case ncclMax: return b > a ? b : a;
-  case ncclMin: return b < a ? b : a;
-  default: return a + b;
+  case ncclProd:
+    return a * b;
+  case ncclMax:
+    return b > a ? b : a;
+  case ncclMin:
+    return b < a ? b : a;
+  default:
+    return a + b;
   }
 }
 
@@ -99,9 +104,8 @@ template <class F>
 void apply(uint8_t *p, const uint8_t *q, uint64_t n, int type, F f) {
 #define PLAIN(code, T)                                                         \
   case code:                                                                   \
-    return eachValue<T>(p, n, [&](T v, uint64_t i) {                           \
-      return (T)f(v, q ? at<T>(q, i) : v);                                     \
-    })
+    return eachValue<T>(                                                       \
+        p, n, [&](T v, uint64_t i) { return (T)f(v, q ? at<T>(q, i) : v); })
 #define SMALL(code, T, H)                                                      \
   case code:                                                                   \
     return eachValue<T>(p, n, [&](T v, uint64_t i) {                           \
@@ -136,15 +140,15 @@ void gpusim::reduceInto(uint8_t *into, const uint8_t *from, uint64_t count,
 void gpusim::finishReduce(uint8_t *data, uint64_t count, int type,
                           const ReduceOp &op, int ranks) {
   if (op.op == ncclAvg)
-    apply(data, nullptr, count, type, [&](auto a, auto) {
-      return a / (decltype(a))ranks;
-    });
+    apply(data, nullptr, count, type,
+          [&](auto a, auto) { return a / (decltype(a))ranks; });
 }
 void gpusim::scaleInput(uint8_t *data, uint64_t count, int type,
                         const ReduceOp &op) {
   if (op.premul)
-    apply(data, nullptr, count, type,
-          [&](auto a, auto) { return (decltype(a))(a * (decltype(a))op.scalar); });
+    apply(data, nullptr, count, type, [&](auto a, auto) {
+      return (decltype(a))(a * (decltype(a))op.scalar);
+    });
 }
 
 //===-- Collectives -------------------------------------------------------===//
@@ -184,8 +188,8 @@ bool gatherAndReduce(ncclComm &comm, const Call &c,
   std::vector<std::vector<uint8_t>> got(comm.size);
   for (int peer = 0; peer < comm.size; ++peer) {
     if (ranges[peer].second > ranges[peer].first || peer == comm.rank)
-      sends.push_back(part(peer, c.send, ranges[peer].first,
-                           ranges[peer].second, what));
+      sends.push_back(
+          part(peer, c.send, ranges[peer].first, ranges[peer].second, what));
     if (!reduces && peer != comm.rank)
       continue;
     got[peer].resize(ranges[comm.rank].second - ranges[comm.rank].first);
@@ -286,9 +290,13 @@ bool moveBlocks(ncclComm &comm, const Call &c) {
 
 bool ncclComm::run(const Call &c) {
   switch (c.kind) {
-  case Kind::AllReduce: return allReduce(*this, c);
-  case Kind::ReduceScatter: return reduceScatter(*this, c);
-  case Kind::Reduce: return reduceToRoot(*this, c);
-  default: return moveBlocks(*this, c);
+  case Kind::AllReduce:
+    return allReduce(*this, c);
+  case Kind::ReduceScatter:
+    return reduceScatter(*this, c);
+  case Kind::Reduce:
+    return reduceToRoot(*this, c);
+  default:
+    return moveBlocks(*this, c);
   }
 }

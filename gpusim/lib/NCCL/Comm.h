@@ -20,14 +20,21 @@ namespace gpusim {
 /// and the receiver compares them with what it expects.
 struct Message {
   int peer = 0;
-  uint8_t *data = nullptr;  ///< host address
+  uint8_t *data = nullptr; ///< host address
   uint64_t bytes = 0;
-  uint32_t what = 0;        ///< kind of operation and element type
-  CUdeviceptr device = 0;   ///< 0: host memory, all of it written
+  uint32_t what = 0;      ///< kind of operation and element type
+  CUdeviceptr device = 0; ///< 0: host memory, all of it written
 };
 
 enum class Kind : uint32_t {
-  Point, AllReduce, Reduce, ReduceScatter, AllGather, Broadcast, AlltoAll, Split
+  Point,
+  AllReduce,
+  Reduce,
+  ReduceScatter,
+  AllGather,
+  Broadcast,
+  AlltoAll,
+  Split
 };
 const char *kindName(Kind k);
 inline uint32_t whatOf(Kind k, int type) { return (uint32_t)k << 8 | type; }

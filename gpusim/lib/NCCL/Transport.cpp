@@ -89,7 +89,8 @@ ncclResult_t ncclComm::connect() {
   while (bind(listener, (sockaddr *)&a, length) != 0) {
     // An earlier communicator of the same name may be about to close.
     if (errno != EADDRINUSE || deadline.over()) {
-      gpusimReport(("NCCL, " + name() + ": this rank is taken already").c_str());
+      gpusimReport(
+          ("NCCL, " + name() + ": this rank is taken already").c_str());
       close(listener);
       return ncclInvalidUsage;
     }
@@ -127,7 +128,8 @@ ncclResult_t ncclComm::connect() {
     if (fd < 0 || !receiveAll(fd, &theirs, sizeof theirs) ||
         theirs.magic != magic || theirs.size != (uint32_t)size ||
         theirs.rank >= (uint32_t)size || sockets[theirs.rank] >= 0) {
-      std::string who = fd < 0 ? "a peer" : "rank " + std::to_string(theirs.rank);
+      std::string who =
+          fd < 0 ? "a peer" : "rank " + std::to_string(theirs.rank);
       if (fd >= 0)
         close(fd);
       return give(who + " joins with another number of ranks or twice");
@@ -202,8 +204,8 @@ private:
 };
 
 std::string describe(uint32_t what, uint64_t bytes) {
-  return std::string(kindName(Kind(what >> 8))) + " of " + std::to_string(bytes) +
-         " bytes";
+  return std::string(kindName(Kind(what >> 8))) + " of " +
+         std::to_string(bytes) + " bytes";
 }
 
 Exchange::Exchange(ncclComm &c, const std::vector<Message> &sends,
@@ -337,15 +339,15 @@ bool Exchange::progressIn(int peer, bool &moved) {
 }
 
 void Exchange::reportTimeout() {
-  std::string text = "no progress for " + std::to_string((int)timeoutSeconds()) +
-                     " seconds";
+  std::string text =
+      "no progress for " + std::to_string((int)timeoutSeconds()) + " seconds";
   for (int peer = 0; peer < comm.size; ++peer) {
     const Lane &lane = lanes[peer];
     const std::string them = "rank " + std::to_string(peer);
     if (lane.nextIn < lane.in.size())
-      text += "; " + them + " never posted the send for a " +
-              describe(lane.in[lane.nextIn].m->what,
-                       lane.in[lane.nextIn].m->bytes);
+      text +=
+          "; " + them + " never posted the send for a " +
+          describe(lane.in[lane.nextIn].m->what, lane.in[lane.nextIn].m->bytes);
     if (lane.nextOut < lane.out.size())
       text += "; " + them + " never posted the receive for a " +
               describe(lane.out[lane.nextOut].header.what,

@@ -48,7 +48,8 @@ struct RegisterUse {
   uint8_t words;
 };
 /// Largest number of 32-bit values alive at once.
-unsigned estimateRegisters(const Kernel &k, const std::vector<RegisterUse> &uses);
+unsigned estimateRegisters(const Kernel &k,
+                           const std::vector<RegisterUse> &uses);
 
 class Decoder {
 public:

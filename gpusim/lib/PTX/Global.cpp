@@ -91,10 +91,10 @@ static uint32_t countSectors(const uint64_t *addr, uint32_t mask,
   const char *verb = kind == Access::Read    ? "read"
                      : kind == Access::Write ? "write"
                                              : "atomic access";
-  w.faultAt(FaultKind::IllegalAddress, lane, addr,
-            std::string("global ") + verb + " of " + std::to_string(bytes) +
-                " bytes out of bounds: " +
-                MemorySpace::get().explain(addr, bytes));
+  w.faultAt(
+      FaultKind::IllegalAddress, lane, addr,
+      std::string("global ") + verb + " of " + std::to_string(bytes) +
+          " bytes out of bounds: " + MemorySpace::get().explain(addr, bytes));
 }
 
 [[noreturn]] static void reportUnwritten(Warp &w, unsigned lane, uint64_t addr,
@@ -182,7 +182,8 @@ void gpusim::globalAccess(Warp &w, const Inst &i, const uint64_t *addr,
       if (kind != Access::Read)
         touch(win->writes, at, bytes);
     }
-    if (kind != Access::Write && win->valid && !isWritten(win->valid, at, bytes))
+    if (kind != Access::Write && win->valid &&
+        !isWritten(win->valid, at, bytes))
       reportUnwritten(w, lane, a, *win->alloc);
     ptr[lane] = win->data + at;
     if (kind != Access::Read && win->alloc->valid)

@@ -41,8 +41,8 @@ enum class Class : uint8_t {
   StoreOther,
   Atomic,
   AsyncCopy,
-  Matrix, ///< ldmatrix, stmatrix, movmatrix
-  Tensor, ///< mma
+  Matrix,  ///< ldmatrix, stmatrix, movmatrix
+  Tensor,  ///< mma
   Shuffle, ///< shuffles, votes, matches, redux
   Barrier,
   Control,
@@ -52,8 +52,18 @@ const char *className(Class c);
 
 /// Units that floating-point operations are counted by.
 enum class Unit : uint8_t {
-  None, Fp32, Fp16, Bf16, Fp64, TensorF16, TensorBf16, TensorTf32, TensorF64,
-  TensorInt, TensorFp8, Count
+  None,
+  Fp32,
+  Fp16,
+  Bf16,
+  Fp64,
+  TensorF16,
+  TensorBf16,
+  TensorTf32,
+  TensorF64,
+  TensorInt,
+  TensorFp8,
+  Count
 };
 const char *unitName(Unit u);
 
@@ -65,8 +75,8 @@ struct Inst {
   int64_t imm = 0;                     ///< address offset or handler's own
   uint32_t target = 0;                 ///< instruction or operand-table index
   uint16_t pred = 0;                   ///< guard; 0 is always true
-  uint8_t size = 0, vec = 1;           ///< element bytes and count of a memory op
-  uint32_t predXor = 0;                ///< all ones for a negated guard
+  uint8_t size = 0, vec = 1; ///< element bytes and count of a memory op
+  uint32_t predXor = 0;      ///< all ones for a negated guard
   uint32_t line = 0;
   uint32_t flops = 0; ///< per lane; for Tensor per warp
   Class cls = Class::None;
@@ -105,17 +115,17 @@ struct Kernel {
   std::vector<uint32_t> operandTable;
   std::vector<Constant> constants;
   std::vector<SpecialUse> specials;
-  uint32_t fileBytes = 0;     ///< size of the register file
-  uint32_t numPreds = 1;      ///< predicate 0 is constant true
+  uint32_t fileBytes = 0; ///< size of the register file
+  uint32_t numPreds = 1;  ///< predicate 0 is constant true
   uint32_t constantStart = 0;
   uint32_t paramBytes = 0;
   std::vector<std::pair<uint32_t, uint32_t>> params; ///< offset, size
   std::vector<SharedVariable> shared;
-  uint32_t staticShared = 0;  ///< including gaps
+  uint32_t staticShared = 0; ///< including gaps
   uint32_t declaredShared = 0;
-  uint32_t dynamicAlign = 0;  ///< 0: no dynamic shared memory declared
+  uint32_t dynamicAlign = 0; ///< 0: no dynamic shared memory declared
   uint32_t localBytes = 0;
-  uint32_t granule = 4;       ///< finest access width to shared memory
+  uint32_t granule = 4; ///< finest access width to shared memory
   bool partialBarriers = false;
   unsigned maxThreads[3] = {0, 0, 0}, reqThreads[3] = {0, 0, 0};
   unsigned minBlocksPerSM = 0, maxRegisters = 0;

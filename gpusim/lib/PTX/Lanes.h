@@ -69,9 +69,8 @@ template <typename D, typename A, typename B, typename F>
 void binary(Warp &w, const Inst &i) {
   const auto *a = w.r<Cell<A>>(i.a);
   const auto *b = w.r<Cell<B>>(i.b);
-  eachLane<D>(w, i.d, [&](unsigned l) {
-    return (D)F()(load<A>(a, l), load<B>(b, l));
-  });
+  eachLane<D>(w, i.d,
+              [&](unsigned l) { return (D)F()(load<A>(a, l), load<B>(b, l)); });
 }
 
 template <typename D, typename A, typename B, typename C, typename F>

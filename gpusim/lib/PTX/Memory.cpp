@@ -194,9 +194,8 @@ bool MemorySpace::isValid(const Allocation &a, uint64_t addr, uint64_t size) {
   return true;
 }
 
-void MemorySpace::copyValid(Allocation &dst, uint64_t to,
-                            const Allocation &src, uint64_t from,
-                            uint64_t size) {
+void MemorySpace::copyValid(Allocation &dst, uint64_t to, const Allocation &src,
+                            uint64_t from, uint64_t size) {
   if (!src.valid)
     return setValid(dst, to, size, true);
   if (!dst.valid)

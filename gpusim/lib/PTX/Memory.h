@@ -23,7 +23,7 @@ struct Allocation {
   uint8_t *valid = nullptr; ///< one bit per byte; null: all count as written
   int device = -1;          ///< -1: host memory
   bool freed = false;
-  std::string name;  ///< variable name, or empty
+  std::string name;      ///< variable name, or empty
   void *owner = nullptr; ///< memory pool, for the driver
 
   uint64_t end() const { return base + size; }

@@ -13,8 +13,13 @@ using namespace gpusim;
 
 namespace {
 
-enum AsyncFlags { SharedStatic = 1, Shared32 = 2, GlobalStatic = 4, HasSize = 8,
-                  IgnoreSrc = 16 };
+enum AsyncFlags {
+  SharedStatic = 1,
+  Shared32 = 2,
+  GlobalStatic = 4,
+  HasSize = 8,
+  IgnoreSrc = 16
+};
 
 inline void fetchBytes(uint8_t *to, const uint8_t *from, unsigned bytes) {
   if (bytes == 16)
@@ -59,10 +64,9 @@ void copyAsync(Warp &w, const Inst &i) {
   }
   if (tooLong & w.mask) {
     unsigned l = __builtin_ctz(tooLong & w.mask);
-    w.fault(FaultKind::Illegal, l, "cp.async source size " +
-                                       std::to_string(sizes[l]) +
-                                       " is more than the copy's " +
-                                       std::to_string(bytes));
+    w.fault(FaultKind::Illegal, l,
+            "cp.async source size " + std::to_string(sizes[l]) +
+                " is more than the copy's " + std::to_string(bytes));
   }
   sharedAccess(w, i, to, w.mask, bytes, Access::Write, true);
   // Whole copies go through the common checks; partial ones read `sizes`

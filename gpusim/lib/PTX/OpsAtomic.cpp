@@ -17,16 +17,26 @@ enum AtomFlags { Reduce = 1, Address32 = 2, Static = 4 };
 
 template <class T> T integer(AtomOp op, T old, T b, T c) {
   switch (op) {
-  case Add: return old + b;
-  case Min: return b < old ? b : old;
-  case Max: return old < b ? b : old;
-  case And: return old & b;
-  case Or: return old | b;
-  case Xor: return old ^ b;
-  case Exch: return b;
-  case Cas: return old == b ? c : old;
-  case Inc: return old >= b ? 0 : old + 1;
-  case Dec: return old == 0 || old > b ? b : old - 1;
+  case Add:
+    return old + b;
+  case Min:
+    return b < old ? b : old;
+  case Max:
+    return old < b ? b : old;
+  case And:
+    return old & b;
+  case Or:
+    return old | b;
+  case Xor:
+    return old ^ b;
+  case Exch:
+    return b;
+  case Cas:
+    return old == b ? c : old;
+  case Inc:
+    return old >= b ? 0 : old + 1;
+  case Dec:
+    return old == 0 || old > b ? b : old - 1;
   }
   return old;
 }
@@ -41,11 +51,16 @@ template <class H> uint16_t halfAdd(AtomOp op, uint16_t x, uint16_t y) {
 
 uint64_t combine(AtomOp op, AtomType t, uint64_t old, uint64_t b, uint64_t c) {
   switch (t) {
-  case U32: return integer<uint32_t>(op, old, b, c);
-  case S32: return (uint32_t)integer<int32_t>(op, old, b, c);
-  case U64: return integer<uint64_t>(op, old, b, c);
-  case S64: return integer<int64_t>(op, old, b, c);
-  case B16: return integer<uint16_t>(op, old, b, c);
+  case U32:
+    return integer<uint32_t>(op, old, b, c);
+  case S32:
+    return (uint32_t)integer<int32_t>(op, old, b, c);
+  case U64:
+    return integer<uint64_t>(op, old, b, c);
+  case S64:
+    return integer<int64_t>(op, old, b, c);
+  case B16:
+    return integer<uint16_t>(op, old, b, c);
   case F32:
     if (op == Add)
       return bitsOf(floatOf(old) + floatOf(b));
@@ -58,8 +73,10 @@ uint64_t combine(AtomOp op, AtomType t, uint64_t old, uint64_t b, uint64_t c) {
     memcpy(&old, &x, 8);
     return old;
   }
-  case F16: return halfAdd<Half>(op, old, b);
-  case BF16: return halfAdd<Bfloat>(op, old, b);
+  case F16:
+    return halfAdd<Half>(op, old, b);
+  case BF16:
+    return halfAdd<Bfloat>(op, old, b);
   case F16x2:
     return halfAdd<Half>(op, old, b) |
            (uint32_t)halfAdd<Half>(op, old >> 16, b >> 16) << 16;
@@ -81,11 +98,11 @@ void atomic(Warp &w, const Inst &i) {
   uint8_t *ptr[warpSize];
   uint32_t shared = 0;
   for (unsigned l = 0; l < warpSize; ++l) {
-    at[l] = i.flags & Static       ? (uint64_t)i.imm
+    at[l] = i.flags & Static      ? (uint64_t)i.imm
             : i.flags & Address32 ? (uint32_t)(w.r<uint32_t>(i.a)[l] + i.imm)
-                                   : w.r<uint64_t>(i.a)[l] + i.imm;
-    bool s = i.space == Space::Shared ||
-             (i.space == Space::Generic && (at[l] & windowMask) == sharedWindow);
+                                  : w.r<uint64_t>(i.a)[l] + i.imm;
+    bool s = i.space == Space::Shared || (i.space == Space::Generic &&
+                                          (at[l] & windowMask) == sharedWindow);
     shared |= (uint32_t)s << l;
     uint64_t low = at[l] & ~windowMask;
     near[l] = low > 0xffffffffull ? 0xffffffffu : low;
@@ -104,8 +121,8 @@ void atomic(Warp &w, const Inst &i) {
     uint8_t *p = shared >> l & 1 ? &w.block->shared[near[l]] : ptr[l];
     uint64_t old = 0;
     memcpy(&old, p, i.size);
-    uint64_t now = combine(op, t, old, operand(i.b, l),
-                           op == Cas ? operand(i.c, l) : 0);
+    uint64_t now =
+        combine(op, t, old, operand(i.b, l), op == Cas ? operand(i.c, l) : 0);
     memcpy(p, &now, i.size);
     if (!(i.flags & Reduce)) {
       if (wide)
@@ -118,18 +135,29 @@ void atomic(Warp &w, const Inst &i) {
 
 bool typeOf(const std::string &t, AtomOp op, AtomType &out) {
   bool bits = op == And || op == Or || op == Xor || op == Exch || op == Cas;
-  if (t == "u32" || (t == "b32" && bits)) return out = U32, true;
-  if (t == "u64" || (t == "b64" && bits)) return out = U64, true;
-  if (t == "s32" && !bits && op != Inc && op != Dec) return out = S32, true;
-  if (t == "s64" && !bits && op != Inc && op != Dec) return out = S64, true;
-  if (t == "b16" && op == Cas) return out = B16, true;
-  if (t == "f32" && op == Add) return out = F32, true;
-  if (t == "f64" && op == Add) return out = F64, true;
+  if (t == "u32" || (t == "b32" && bits))
+    return out = U32, true;
+  if (t == "u64" || (t == "b64" && bits))
+    return out = U64, true;
+  if (t == "s32" && !bits && op != Inc && op != Dec)
+    return out = S32, true;
+  if (t == "s64" && !bits && op != Inc && op != Dec)
+    return out = S64, true;
+  if (t == "b16" && op == Cas)
+    return out = B16, true;
+  if (t == "f32" && op == Add)
+    return out = F32, true;
+  if (t == "f64" && op == Add)
+    return out = F64, true;
   bool half = op == Add || op == Min || op == Max;
-  if (t == "f16" && half) return out = F16, true;
-  if (t == "bf16" && half) return out = BF16, true;
-  if (t == "f16x2" && half) return out = F16x2, true;
-  if (t == "bf16x2" && half) return out = BF16x2, true;
+  if (t == "f16" && half)
+    return out = F16, true;
+  if (t == "bf16" && half)
+    return out = BF16, true;
+  if (t == "f16x2" && half)
+    return out = F16x2, true;
+  if (t == "bf16x2" && half)
+    return out = BF16x2, true;
   return false;
 }
 
@@ -143,7 +171,7 @@ bool gpusim::decodeAtomic(Decoder &d, const Stmt &s) {
   Space space = m.take("global")                            ? Space::Global
                 : m.take("shared") || m.take("shared::cta") ? Space::Shared
                                                             : Space::Generic;
-  static const char *const names[] = {"add", "min", "max", "and", "or",
+  static const char *const names[] = {"add", "min",  "max", "and", "or",
                                       "xor", "exch", "cas", "inc", "dec"};
   int op = -1;
   for (int n = 0; n < 10; ++n)
@@ -179,11 +207,13 @@ bool gpusim::decodeAtomic(Decoder &d, const Stmt &s) {
   i.flags = (reduce ? Reduce : 0) | (a.isStatic ? Static : 0) |
             (!a.isStatic && a.regBits == 32 ? Address32 : 0);
   bool add = op == Add;
-  i.unit = add && type == F32                          ? Unit::Fp32
-           : add && type == F64                        ? Unit::Fp64
-           : add && (type == F16 || type == F16x2)     ? Unit::Fp16
-           : add && (type == BF16 || type == BF16x2)   ? Unit::Bf16
-                                                       : Unit::None;
-  i.flops = i.unit == Unit::None ? 0 : (type == F16x2 || type == BF16x2) ? 2 : 1;
+  i.unit = add && type == F32                        ? Unit::Fp32
+           : add && type == F64                      ? Unit::Fp64
+           : add && (type == F16 || type == F16x2)   ? Unit::Fp16
+           : add && (type == BF16 || type == BF16x2) ? Unit::Bf16
+                                                     : Unit::None;
+  i.flops = i.unit == Unit::None                ? 0
+            : (type == F16x2 || type == BF16x2) ? 2
+                                                : 1;
   return true;
 }

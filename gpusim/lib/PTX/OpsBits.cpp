@@ -9,11 +9,21 @@ using namespace gpusim;
 
 namespace {
 
-struct And { template <class T> T operator()(T a, T b) { return a & b; } };
-struct Or { template <class T> T operator()(T a, T b) { return a | b; } };
-struct Xor { template <class T> T operator()(T a, T b) { return a ^ b; } };
-struct Not { template <class T> T operator()(T a) { return ~a; } };
-struct Cnot { template <class T> T operator()(T a) { return a == 0; } };
+struct And {
+  template <class T> T operator()(T a, T b) { return a & b; }
+};
+struct Or {
+  template <class T> T operator()(T a, T b) { return a | b; }
+};
+struct Xor {
+  template <class T> T operator()(T a, T b) { return a ^ b; }
+};
+struct Not {
+  template <class T> T operator()(T a) { return ~a; }
+};
+struct Cnot {
+  template <class T> T operator()(T a) { return a == 0; }
+};
 /// Shift amounts above the width clamp (PTX ISA, "shl", "shr").
 struct Shl {
   template <class T> T operator()(T a, uint32_t b) {
@@ -28,7 +38,11 @@ struct Shr {
     return b > top ? 0 : a >> b;
   }
 };
-struct Popc { template <class T> uint32_t operator()(T a) { return __builtin_popcountll(a); } };
+struct Popc {
+  template <class T> uint32_t operator()(T a) {
+    return __builtin_popcountll(a);
+  }
+};
 struct Clz {
   template <class T> uint32_t operator()(T a) {
     return a ? __builtin_clzll(a) - (64 - sizeof(T) * 8) : sizeof(T) * 8;
@@ -166,10 +180,11 @@ template <bool Signed> struct Szext {
 enum PredOp { PAnd, POr, PXor, PNot };
 void predLogic(Warp &w, const Inst &i) {
   uint32_t a = w.preds[i.a], b = w.preds[i.b];
-  setPred(w, i.d, i.imm == PAnd  ? a & b
-                  : i.imm == POr ? a | b
-                  : i.imm == PXor ? a ^ b
-                                  : ~a);
+  setPred(w, i.d,
+          i.imm == PAnd   ? a & b
+          : i.imm == POr  ? a | b
+          : i.imm == PXor ? a ^ b
+                          : ~a);
 }
 
 template <class F> Handler logic(unsigned bits) {
@@ -218,17 +233,26 @@ bool decodeLogic(Decoder &d, const Stmt &s) {
 
 Handler shiftHandler(bool left, const std::string &t) {
   if (left) {
-    if (t == "b16") return binary<uint16_t, uint16_t, uint32_t, Shl>;
-    if (t == "b32") return binary<uint32_t, uint32_t, uint32_t, Shl>;
-    if (t == "b64") return binary<uint64_t, uint64_t, uint32_t, Shl>;
+    if (t == "b16")
+      return binary<uint16_t, uint16_t, uint32_t, Shl>;
+    if (t == "b32")
+      return binary<uint32_t, uint32_t, uint32_t, Shl>;
+    if (t == "b64")
+      return binary<uint64_t, uint64_t, uint32_t, Shl>;
     return nullptr;
   }
-  if (t == "b16" || t == "u16") return binary<uint16_t, uint16_t, uint32_t, Shr>;
-  if (t == "b32" || t == "u32") return binary<uint32_t, uint32_t, uint32_t, Shr>;
-  if (t == "b64" || t == "u64") return binary<uint64_t, uint64_t, uint32_t, Shr>;
-  if (t == "s16") return binary<int16_t, int16_t, uint32_t, Shr>;
-  if (t == "s32") return binary<int32_t, int32_t, uint32_t, Shr>;
-  if (t == "s64") return binary<int64_t, int64_t, uint32_t, Shr>;
+  if (t == "b16" || t == "u16")
+    return binary<uint16_t, uint16_t, uint32_t, Shr>;
+  if (t == "b32" || t == "u32")
+    return binary<uint32_t, uint32_t, uint32_t, Shr>;
+  if (t == "b64" || t == "u64")
+    return binary<uint64_t, uint64_t, uint32_t, Shr>;
+  if (t == "s16")
+    return binary<int16_t, int16_t, uint32_t, Shr>;
+  if (t == "s32")
+    return binary<int32_t, int32_t, uint32_t, Shr>;
+  if (t == "s64")
+    return binary<int64_t, int64_t, uint32_t, Shr>;
   return nullptr;
 }
 
@@ -251,7 +275,8 @@ bool decodeShift(Decoder &d, const Stmt &s) {
 Handler countHandler(const Stmt &s, const std::string &t, bool shiftAmount) {
   bool w = t == "b64" || t == "u64" || t == "s64", sign = t[0] == 's';
   if (s.name == "popc")
-    return w ? unary<uint32_t, uint64_t, Popc> : unary<uint32_t, uint32_t, Popc>;
+    return w ? unary<uint32_t, uint64_t, Popc>
+             : unary<uint32_t, uint32_t, Popc>;
   if (s.name == "clz")
     return w ? unary<uint32_t, uint64_t, Clz> : unary<uint32_t, uint32_t, Clz>;
   if (shiftAmount)
@@ -318,12 +343,18 @@ bool decodeField(Decoder &d, const Stmt &s) {
 
 Handler prmtHandler(const std::string &mode) {
   using U = uint32_t;
-  if (mode == "f4e") return ternary<U, U, U, U, PrmtMode<0>>;
-  if (mode == "b4e") return ternary<U, U, U, U, PrmtMode<1>>;
-  if (mode == "rc8") return ternary<U, U, U, U, PrmtMode<2>>;
-  if (mode == "ecl") return ternary<U, U, U, U, PrmtMode<3>>;
-  if (mode == "ecr") return ternary<U, U, U, U, PrmtMode<4>>;
-  if (mode == "rc16") return ternary<U, U, U, U, PrmtMode<5>>;
+  if (mode == "f4e")
+    return ternary<U, U, U, U, PrmtMode<0>>;
+  if (mode == "b4e")
+    return ternary<U, U, U, U, PrmtMode<1>>;
+  if (mode == "rc8")
+    return ternary<U, U, U, U, PrmtMode<2>>;
+  if (mode == "ecl")
+    return ternary<U, U, U, U, PrmtMode<3>>;
+  if (mode == "ecr")
+    return ternary<U, U, U, U, PrmtMode<4>>;
+  if (mode == "rc16")
+    return ternary<U, U, U, U, PrmtMode<5>>;
   return ternary<U, U, U, U, Prmt>;
 }
 

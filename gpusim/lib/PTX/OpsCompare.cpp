@@ -11,20 +11,33 @@ namespace {
 enum Cmp { Eq, Ne, Lt, Le, Gt, Ge, Equ, Neu, Ltu, Leu, Gtu, Geu, Num, Nan };
 
 template <Cmp C, class T> inline bool holds(T a, T b) {
-  if (C == Eq) return a == b;
-  if (C == Lt) return a < b;
-  if (C == Le) return a <= b;
-  if (C == Gt) return a > b;
-  if (C == Ge) return a >= b;
-  if (C == Ne) return a < b || a > b; // false for NaN; integers: a != b
+  if (C == Eq)
+    return a == b;
+  if (C == Lt)
+    return a < b;
+  if (C == Le)
+    return a <= b;
+  if (C == Gt)
+    return a > b;
+  if (C == Ge)
+    return a >= b;
+  if (C == Ne)
+    return a < b || a > b; // false for NaN; integers: a != b
   bool unordered = a != a || b != b;
-  if (C == Num) return !unordered;
-  if (C == Nan) return unordered;
-  if (C == Equ) return unordered || a == b;
-  if (C == Neu) return a != b;
-  if (C == Ltu) return !(a >= b);
-  if (C == Leu) return !(a > b);
-  if (C == Gtu) return !(a <= b);
+  if (C == Num)
+    return !unordered;
+  if (C == Nan)
+    return unordered;
+  if (C == Equ)
+    return unordered || a == b;
+  if (C == Neu)
+    return a != b;
+  if (C == Ltu)
+    return !(a >= b);
+  if (C == Leu)
+    return !(a > b);
+  if (C == Gtu)
+    return !(a <= b);
   return !(a < b);
 }
 
@@ -36,7 +49,9 @@ template <> struct Wide<Half> {
   static float get(const uint32_t *p, unsigned l) { return halfToFloat(p[l]); }
 };
 template <> struct Wide<Bfloat> {
-  static float get(const uint32_t *p, unsigned l) { return bfloatToFloat(p[l]); }
+  static float get(const uint32_t *p, unsigned l) {
+    return bfloatToFloat(p[l]);
+  }
 };
 
 template <class T, Cmp C> uint32_t compare(const Warp &w, const Inst &i) {
@@ -73,7 +88,8 @@ template <class T, Cmp C> void setReg(Warp &w, const Inst &i) {
     unsigned op = i.imm & 3;
     r = op == 1 ? r & c : op == 2 ? r | c : r ^ c;
   }
-  eachLane<uint32_t>(w, i.d, [&](unsigned l) { return r >> l & 1 ? truth : 0u; });
+  eachLane<uint32_t>(w, i.d,
+                     [&](unsigned l) { return r >> l & 1 ? truth : 0u; });
 }
 
 /// Both halves of packed operands; i.imm says in which form the truth goes.
@@ -82,7 +98,8 @@ template <class H, Cmp C> void setPacked(Warp &w, const Inst &i) {
   uint32_t truth = i.imm == 0 ? 0xffff : i.imm == 1 ? 0x3c00 : 0x3f80;
   eachLane<uint32_t>(w, i.d, [&](unsigned l) {
     uint32_t lo = holds<C>(H::widen(a[l]), H::widen(b[l])) ? truth : 0;
-    uint32_t hi = holds<C>(H::widen(a[l] >> 16), H::widen(b[l] >> 16)) ? truth : 0;
+    uint32_t hi =
+        holds<C>(H::widen(a[l] >> 16), H::widen(b[l] >> 16)) ? truth : 0;
     return lo | hi << 16;
   });
 }
@@ -107,37 +124,61 @@ template <Cmp C> Handler forType(const std::string &t, Kind k) {
     return t == "f16x2" ? setPacked<Half, C> : setPacked<Bfloat, C>;
   if (k == KSetpPacked)
     return t == "f16x2" ? setpPacked<Half, C> : setpPacked<Bfloat, C>;
-  if (t == "f32") return scalar<float, C>(k);
-  if (t == "f64") return scalar<double, C>(k);
-  if (t == "f16") return scalar<Half, C>(k);
-  if (t == "bf16") return scalar<Bfloat, C>(k);
+  if (t == "f32")
+    return scalar<float, C>(k);
+  if (t == "f64")
+    return scalar<double, C>(k);
+  if (t == "f16")
+    return scalar<Half, C>(k);
+  if (t == "bf16")
+    return scalar<Bfloat, C>(k);
   if (C > Ge)
     return nullptr; // unordered comparisons have no meaning for integers
-  if (t == "u16" || t == "b16") return scalar<uint16_t, C>(k);
-  if (t == "s16") return scalar<int16_t, C>(k);
-  if (t == "u32" || t == "b32") return scalar<uint32_t, C>(k);
-  if (t == "s32") return scalar<int32_t, C>(k);
-  if (t == "u64" || t == "b64") return scalar<uint64_t, C>(k);
-  if (t == "s64") return scalar<int64_t, C>(k);
+  if (t == "u16" || t == "b16")
+    return scalar<uint16_t, C>(k);
+  if (t == "s16")
+    return scalar<int16_t, C>(k);
+  if (t == "u32" || t == "b32")
+    return scalar<uint32_t, C>(k);
+  if (t == "s32")
+    return scalar<int32_t, C>(k);
+  if (t == "u64" || t == "b64")
+    return scalar<uint64_t, C>(k);
+  if (t == "s64")
+    return scalar<int64_t, C>(k);
   return nullptr;
 }
 
 Handler comparison(const std::string &c, const std::string &t, Kind k) {
   bool isUnsigned = t[0] == 'u' || (t[0] == 'b' && t[1] != 'f');
-  if (c == "eq") return forType<Eq>(t, k);
-  if (c == "ne") return forType<Ne>(t, k);
-  if (c == "lt" || (c == "lo" && isUnsigned)) return forType<Lt>(t, k);
-  if (c == "le" || (c == "ls" && isUnsigned)) return forType<Le>(t, k);
-  if (c == "gt" || (c == "hi" && isUnsigned)) return forType<Gt>(t, k);
-  if (c == "ge" || (c == "hs" && isUnsigned)) return forType<Ge>(t, k);
-  if (c == "equ") return forType<Equ>(t, k);
-  if (c == "neu") return forType<Neu>(t, k);
-  if (c == "ltu") return forType<Ltu>(t, k);
-  if (c == "leu") return forType<Leu>(t, k);
-  if (c == "gtu") return forType<Gtu>(t, k);
-  if (c == "geu") return forType<Geu>(t, k);
-  if (c == "num") return forType<Num>(t, k);
-  if (c == "nan") return forType<Nan>(t, k);
+  if (c == "eq")
+    return forType<Eq>(t, k);
+  if (c == "ne")
+    return forType<Ne>(t, k);
+  if (c == "lt" || (c == "lo" && isUnsigned))
+    return forType<Lt>(t, k);
+  if (c == "le" || (c == "ls" && isUnsigned))
+    return forType<Le>(t, k);
+  if (c == "gt" || (c == "hi" && isUnsigned))
+    return forType<Gt>(t, k);
+  if (c == "ge" || (c == "hs" && isUnsigned))
+    return forType<Ge>(t, k);
+  if (c == "equ")
+    return forType<Equ>(t, k);
+  if (c == "neu")
+    return forType<Neu>(t, k);
+  if (c == "ltu")
+    return forType<Ltu>(t, k);
+  if (c == "leu")
+    return forType<Leu>(t, k);
+  if (c == "gtu")
+    return forType<Gtu>(t, k);
+  if (c == "geu")
+    return forType<Geu>(t, k);
+  if (c == "num")
+    return forType<Num>(t, k);
+  if (c == "nan")
+    return forType<Nan>(t, k);
   return nullptr;
 }
 
@@ -154,14 +195,15 @@ bool decodeSet(Decoder &d, const Stmt &s) {
   m.take("ftz"); // flushing subnormals is only visible in comparisons with them
   m.done();
   bool packed = t == "f16x2" || t == "bf16x2";
-  Kind kind = isSetp ? (packed ? KSetpPacked : KSetp)
-                     : (packed ? KSetPacked : KSet);
+  Kind kind =
+      isSetp ? (packed ? KSetpPacked : KSetp) : (packed ? KSetPacked : KSet);
   Handler h = comparison(cmp, t, kind);
   if (!h || (packed && !bop.empty()))
     m.unsupported();
   d.count(s, bop.empty() ? 3 : 4);
   unsigned bits = sizeOfType(t) * 8;
-  uint32_t a = d.src(s.ops[1], bits), b = d.src(s.ops[2], bits), c = 0, second = 0;
+  uint32_t a = d.src(s.ops[1], bits), b = d.src(s.ops[2], bits), c = 0,
+           second = 0;
   int64_t imm = 0;
   if (!bop.empty()) {
     c = d.predSrc(s.ops[3], true);
@@ -203,9 +245,8 @@ template <class C> void selp(Warp &w, const Inst &i) {
 template <class C, class S> void slct(Warp &w, const Inst &i) {
   const auto *a = w.r<C>(i.a), *b = w.r<C>(i.b);
   const auto *c = w.r<uint32_t>(i.c);
-  eachLane<C>(w, i.d, [&](unsigned l) {
-    return load<S>(c, l) >= 0 ? a[l] : b[l];
-  });
+  eachLane<C>(w, i.d,
+              [&](unsigned l) { return load<S>(c, l) >= 0 ? a[l] : b[l]; });
 }
 
 } // namespace
@@ -239,9 +280,10 @@ bool gpusim::decodeCompare(Decoder &d, const Stmt &s) {
     uint32_t a = d.src(s.ops[1], bits), b = d.src(s.ops[2], bits),
              c = d.src(s.ops[3], 32), o = d.dst(s.ops[0], bits);
     bool f = ct == "f32", wide = bits == 64;
-    Inst &i = d.emit(wide ? (f ? slct<uint64_t, float> : slct<uint64_t, int32_t>)
-                          : (f ? slct<uint32_t, float> : slct<uint32_t, int32_t>),
-                     Class::Move);
+    Inst &i =
+        d.emit(wide ? (f ? slct<uint64_t, float> : slct<uint64_t, int32_t>)
+                    : (f ? slct<uint32_t, float> : slct<uint32_t, int32_t>),
+               Class::Move);
     i.a = a, i.b = b, i.c = c, i.d = o;
     return true;
   }

@@ -125,9 +125,9 @@ void branchIndexed(Warp &w, const Inst &i) {
   for (uint32_t m = w.mask; m; m &= m - 1) {
     unsigned l = __builtin_ctz(m);
     if (index[l] >= (uint64_t)i.imm)
-      w.fault(FaultKind::Illegal, l, "branch index " + std::to_string(index[l]) +
-                                         " is beyond its " +
-                                         std::to_string(i.imm) + " targets");
+      w.fault(FaultKind::Illegal, l,
+              "branch index " + std::to_string(index[l]) + " is beyond its " +
+                  std::to_string(i.imm) + " targets");
     w.groups.push_back(
         {w.kernel->operandTable[i.target + index[l]], 1u << l, false});
   }
@@ -211,8 +211,9 @@ void barrier(Warp &w, const Inst &i) {
   if (id >= 16)
     w.fault(FaultKind::Illegal, lane, "barrier number " + std::to_string(id));
   if (threads % warpSize)
-    w.fault(FaultKind::Illegal, lane, "barrier for " + std::to_string(threads) +
-                                          " threads, not a multiple of 32");
+    w.fault(FaultKind::Illegal, lane,
+            "barrier for " + std::to_string(threads) +
+                " threads, not a multiple of 32");
   BarrierState &s = b.barriers[id];
   if (s.arrived && s.expected != threads)
     w.fault(FaultKind::Barrier, lane,
@@ -220,8 +221,8 @@ void barrier(Warp &w, const Inst &i) {
                 std::to_string(s.expected) + " and by " +
                 std::to_string(threads) + " threads at once");
   if (s.arrived >> w.index & 1)
-    w.fault(FaultKind::Barrier, lane, "the warp arrives twice at barrier " +
-                                          std::to_string(id));
+    w.fault(FaultKind::Barrier, lane,
+            "the warp arrives twice at barrier " + std::to_string(id));
   s.expected = threads;
   s.arrived |= 1u << w.index;
   shareClock(w, s.known);
@@ -250,7 +251,8 @@ void barrierReduce(Warp &w, const Inst &i) {
   BarrierState &s = w.block->barriers[id];
   if (!s.arrived)
     s.count = 0;
-  s.count += __builtin_popcount((w.preds[i.c] ^ (i.flags & 2 ? ~0u : 0)) & w.mask);
+  s.count +=
+      __builtin_popcount((w.preds[i.c] ^ (i.flags & 2 ? ~0u : 0)) & w.mask);
   barrier(w, i);
 }
 void barrierResult(Warp &w, const Inst &i) {
@@ -303,11 +305,25 @@ bool decodeBarrier(Decoder &d, const Stmt &s) {
 }
 
 bool decodeFence(Decoder &d, const Stmt &s) {
-  static const std::set<std::string> known = {
-      "cta", "gl", "sys", "gpu", "cluster", "sc", "acq_rel", "proxy", "async",
-      "async.global", "mbarrier_init", "release", "acquire", "shared::cta",
-      "alias", "global", "shared::cluster", "sync_restrict::shared::cta",
-      "tensormap::generic"};
+  static const std::set<std::string> known = {"cta",
+                                              "gl",
+                                              "sys",
+                                              "gpu",
+                                              "cluster",
+                                              "sc",
+                                              "acq_rel",
+                                              "proxy",
+                                              "async",
+                                              "async.global",
+                                              "mbarrier_init",
+                                              "release",
+                                              "acquire",
+                                              "shared::cta",
+                                              "alias",
+                                              "global",
+                                              "shared::cluster",
+                                              "sync_restrict::shared::cta",
+                                              "tensormap::generic"};
   for (const std::string &m : s.mods)
     if (!known.count(m))
       Mods(s).unsupported();

@@ -23,14 +23,19 @@ struct Format {
   bool isFloat, isSigned;
   int mantissa, minUlp, maxExp; ///< floats: bits, smallest 2^n, above: infinity
 };
-const Format formats[] = {
-    {"u8", 8, false, false, 0, 0, 0},    {"s8", 8, false, true, 0, 0, 0},
-    {"u16", 16, false, false, 0, 0, 0},  {"s16", 16, false, true, 0, 0, 0},
-    {"u32", 32, false, false, 0, 0, 0},  {"s32", 32, false, true, 0, 0, 0},
-    {"u64", 64, false, false, 0, 0, 0},  {"s64", 64, false, true, 0, 0, 0},
-    {"f16", 16, true, true, 11, -24, 16}, {"bf16", 16, true, true, 8, -133, 128},
-    {"f32", 32, true, true, 24, -149, 128}, {"tf32", 32, true, true, 11, -136, 128},
-    {"f64", 64, true, true, 53, -1074, 1024}};
+const Format formats[] = {{"u8", 8, false, false, 0, 0, 0},
+                          {"s8", 8, false, true, 0, 0, 0},
+                          {"u16", 16, false, false, 0, 0, 0},
+                          {"s16", 16, false, true, 0, 0, 0},
+                          {"u32", 32, false, false, 0, 0, 0},
+                          {"s32", 32, false, true, 0, 0, 0},
+                          {"u64", 64, false, false, 0, 0, 0},
+                          {"s64", 64, false, true, 0, 0, 0},
+                          {"f16", 16, true, true, 11, -24, 16},
+                          {"bf16", 16, true, true, 8, -133, 128},
+                          {"f32", 32, true, true, 24, -149, 128},
+                          {"tf32", 32, true, true, 11, -136, 128},
+                          {"f64", 64, true, true, 53, -1074, 1024}};
 
 const Format *formatOf(const std::string &name) {
   for (const Format &f : formats)
@@ -41,11 +46,19 @@ const Format *formatOf(const std::string &name) {
 
 long double roundInteger(long double v, Round r) {
   switch (r) {
-  case RZ: case RZI: return truncl(v);
-  case RM: case RMI: return floorl(v);
-  case RP: case RPI: return ceill(v);
-  case RNA: return roundl(v);
-  default: return rintl(v);
+  case RZ:
+  case RZI:
+    return truncl(v);
+  case RM:
+  case RMI:
+    return floorl(v);
+  case RP:
+  case RPI:
+    return ceill(v);
+  case RNA:
+    return roundl(v);
+  default:
+    return rintl(v);
   }
 }
 
@@ -93,10 +106,10 @@ Number decode(const Format &f, uint64_t bits) {
 
 uint64_t encodeFloat(const Format &f, Number n, Round r, unsigned flags) {
   if (n.nan)
-    return flags & Sat         ? 0
-           : f.bits == 64      ? 0x7fffffffffffffffull
-           : f.bits == 32      ? 0x7fffffff
-                               : 0x7fff;
+    return flags & Sat    ? 0
+           : f.bits == 64 ? 0x7fffffffffffffffull
+           : f.bits == 32 ? 0x7fffffff
+                          : 0x7fff;
   long double v = roundTo(f, n.value, r);
   if (flags & Relu && (v < 0 || std::signbit(v)))
     v = 0;
@@ -186,8 +199,8 @@ template <class D, class S> void integers(Warp &w, const Inst &i) {
   const Plan p = unpackPlan(i);
   const auto *a = w.r<S>(i.a);
   const unsigned shift = 64 - std::min(p.from->bits, p.to->bits);
-  const bool sign = p.from->bits < p.to->bits ? p.from->isSigned
-                                              : p.to->isSigned;
+  const bool sign =
+      p.from->bits < p.to->bits ? p.from->isSigned : p.to->isSigned;
   const D keep = p.toReg >= sizeof(D) * 8 ? ~(D)0 : ((D)1 << p.toReg) - 1;
   if (sign)
     eachLane<D>(w, i.d, [&](unsigned l) {
@@ -221,7 +234,8 @@ template <class H, bool R> void packHalves(Warp &w, const Inst &i) {
     uint16_t h = H::narrow(f);
     return R && (h & 0x8000) && h != 0x7fff ? 0 : h;
   };
-  eachLane<uint32_t>(w, i.d, [&](unsigned l) { return one(b[l]) | one(a[l]) << 16; });
+  eachLane<uint32_t>(w, i.d,
+                     [&](unsigned l) { return one(b[l]) | one(a[l]) << 16; });
 }
 template <class H> void packHalvesRz(Warp &w, const Inst &i) {
   const auto *a = w.r<uint32_t>(i.a), *b = w.r<uint32_t>(i.b);
@@ -229,7 +243,8 @@ template <class H> void packHalvesRz(Warp &w, const Inst &i) {
   auto one = [&](uint32_t bits) {
     return (uint32_t)encodeFloat(f, decode(*formatOf("f32"), bits), RZ, i.imm);
   };
-  eachLane<uint32_t>(w, i.d, [&](unsigned l) { return one(b[l]) | one(a[l]) << 16; });
+  eachLane<uint32_t>(w, i.d,
+                     [&](unsigned l) { return one(b[l]) | one(a[l]) << 16; });
 }
 
 bool decodePacked(Decoder &d, const Stmt &s, const std::string &to, Mods &m) {
@@ -239,11 +254,13 @@ bool decodePacked(Decoder &d, const Stmt &s, const std::string &to, Mods &m) {
   d.count(s, 3);
   if (r.empty())
     m.unsupported();
-  uint32_t a = d.src(s.ops[1], 32), b = d.src(s.ops[2], 32), o = d.dst(s.ops[0], 32);
+  uint32_t a = d.src(s.ops[1], 32), b = d.src(s.ops[2], 32),
+           o = d.dst(s.ops[0], 32);
   bool half = to == "f16x2";
-  Handler h = r == "rz" ? (half ? packHalvesRz<Half> : packHalvesRz<Bfloat>)
-              : relu    ? (half ? packHalves<Half, true> : packHalves<Bfloat, true>)
-                        : (half ? packHalves<Half, false> : packHalves<Bfloat, false>);
+  Handler h =
+      r == "rz" ? (half ? packHalvesRz<Half> : packHalvesRz<Bfloat>)
+      : relu    ? (half ? packHalves<Half, true> : packHalves<Bfloat, true>)
+                : (half ? packHalves<Half, false> : packHalves<Bfloat, false>);
   Inst &i = d.emit(h, Class::Convert);
   i.a = a, i.b = b, i.d = o, i.imm = relu ? Relu : 0;
   return true;
@@ -254,13 +271,20 @@ Handler quick(const Plan &p) {
   if (p.flags || p.fromReg != p.from->bits || p.toReg != p.to->bits)
     return nullptr;
   if (p.round == RN) {
-    if (to == "f32" && from == "f16") return unary<float, Half, Widen16>;
-    if (to == "f32" && from == "bf16") return unary<float, Bfloat, Widen16>;
-    if (to == "f16" && from == "f32") return unary<Half, float, NarrowHalf>;
-    if (to == "bf16" && from == "f32") return unary<Bfloat, float, NarrowBfloat>;
-    if (to == "f32" && from == "s32") return unary<float, int32_t, Cast<float, int32_t>>;
-    if (to == "f32" && from == "u32") return unary<float, uint32_t, Cast<float, uint32_t>>;
-    if (to == "f64" && from == "s32") return unary<double, int32_t, Cast<double, int32_t>>;
+    if (to == "f32" && from == "f16")
+      return unary<float, Half, Widen16>;
+    if (to == "f32" && from == "bf16")
+      return unary<float, Bfloat, Widen16>;
+    if (to == "f16" && from == "f32")
+      return unary<Half, float, NarrowHalf>;
+    if (to == "bf16" && from == "f32")
+      return unary<Bfloat, float, NarrowBfloat>;
+    if (to == "f32" && from == "s32")
+      return unary<float, int32_t, Cast<float, int32_t>>;
+    if (to == "f32" && from == "u32")
+      return unary<float, uint32_t, Cast<float, uint32_t>>;
+    if (to == "f64" && from == "s32")
+      return unary<double, int32_t, Cast<double, int32_t>>;
   }
   return nullptr;
 }
@@ -304,7 +328,8 @@ bool gpusim::decodeConvert(Decoder &d, const Stmt &s) {
   // PTX ISA, "cvt": integer roundings for float to integer and within one
   // float type; the others for narrowing and for integer to float.
   bool integral = p.round >= RNI;
-  bool narrows = p.to->isFloat && (fromInt || p.to->mantissa < p.from->mantissa);
+  bool narrows =
+      p.to->isFloat && (fromInt || p.to->mantissa < p.from->mantissa);
   if (toInt && fromInt && given)
     m.unsupported();
   if (toInt && !fromInt && !integral)
@@ -321,13 +346,17 @@ bool gpusim::decodeConvert(Decoder &d, const Stmt &s) {
   bool wideTo = p.toReg == 64, wideFrom = p.fromReg == 64;
   Handler h = nullptr;
   if (toInt && fromInt && !sat)
-    h = wideTo ? (wideFrom ? integers<uint64_t, uint64_t> : integers<uint64_t, uint32_t>)
-               : (wideFrom ? integers<uint32_t, uint64_t> : integers<uint32_t, uint32_t>);
+    h = wideTo ? (wideFrom ? integers<uint64_t, uint64_t>
+                           : integers<uint64_t, uint32_t>)
+               : (wideFrom ? integers<uint32_t, uint64_t>
+                           : integers<uint32_t, uint32_t>);
   else
     h = quick(p);
   if (!h)
-    h = wideTo ? (wideFrom ? general<uint64_t, uint64_t> : general<uint64_t, uint32_t>)
-               : (wideFrom ? general<uint32_t, uint64_t> : general<uint32_t, uint32_t>);
+    h = wideTo ? (wideFrom ? general<uint64_t, uint64_t>
+                           : general<uint64_t, uint32_t>)
+               : (wideFrom ? general<uint32_t, uint64_t>
+                           : general<uint32_t, uint32_t>);
   Inst &i = d.emit(h, Class::Convert);
   i.a = a, i.d = o, i.imm = packPlan(p);
   return true;

@@ -18,9 +18,15 @@ namespace {
 inline float canon(float v) { return v == v ? v : floatOf(0x7fffffff); }
 inline double canon(double v) { return v; }
 
-struct Add { template <class T> T operator()(T a, T b) { return canon(a + b); } };
-struct Sub { template <class T> T operator()(T a, T b) { return canon(a - b); } };
-struct Mul { template <class T> T operator()(T a, T b) { return canon(a * b); } };
+struct Add {
+  template <class T> T operator()(T a, T b) { return canon(a + b); }
+};
+struct Sub {
+  template <class T> T operator()(T a, T b) { return canon(a - b); }
+};
+struct Mul {
+  template <class T> T operator()(T a, T b) { return canon(a * b); }
+};
 struct Fma {
   template <class T> T operator()(T a, T b, T c) {
     return canon(__builtin_fma(a, b, c));
@@ -29,7 +35,9 @@ struct Fma {
     return canon(__builtin_fmaf(a, b, c));
   }
 };
-struct Div { template <class T> T operator()(T a, T b) { return canon(a / b); } };
+struct Div {
+  template <class T> T operator()(T a, T b) { return canon(a / b); }
+};
 struct Neg {
   float operator()(float a) { return floatOf(bitsOf(a) ^ 0x80000000u); }
   double operator()(double a) { return -a; }
@@ -71,19 +79,35 @@ template <class F> struct OrNaN {
     return F()(a, b);
   }
 };
-struct Rcp { template <class T> T operator()(T a) { return canon((T)1 / a); } };
-struct Sqrt { template <class T> T operator()(T a) { return canon(std::sqrt(a)); } };
+struct Rcp {
+  template <class T> T operator()(T a) { return canon((T)1 / a); }
+};
+struct Sqrt {
+  template <class T> T operator()(T a) { return canon(std::sqrt(a)); }
+};
 /// Approximations are computed exactly and rounded, which lies within the
 /// bounds that the ISA gives for the device's own.
 struct Rsqrt {
-  float operator()(float a) { return canon((float)(1.0 / std::sqrt((double)a))); }
+  float operator()(float a) {
+    return canon((float)(1.0 / std::sqrt((double)a)));
+  }
   double operator()(double a) { return 1.0 / std::sqrt(a); }
 };
-struct Sin { float operator()(float a) { return canon((float)std::sin((double)a)); } };
-struct Cos { float operator()(float a) { return canon((float)std::cos((double)a)); } };
-struct Ex2 { float operator()(float a) { return canon((float)std::exp2((double)a)); } };
-struct Lg2 { float operator()(float a) { return canon((float)std::log2((double)a)); } };
-struct Tanh { float operator()(float a) { return canon((float)std::tanh((double)a)); } };
+struct Sin {
+  float operator()(float a) { return canon((float)std::sin((double)a)); }
+};
+struct Cos {
+  float operator()(float a) { return canon((float)std::cos((double)a)); }
+};
+struct Ex2 {
+  float operator()(float a) { return canon((float)std::exp2((double)a)); }
+};
+struct Lg2 {
+  float operator()(float a) { return canon((float)std::log2((double)a)); }
+};
+struct Tanh {
+  float operator()(float a) { return canon((float)std::tanh((double)a)); }
+};
 
 //===-- General path ------------------------------------------------------===//
 
@@ -125,9 +149,8 @@ __attribute__((noinline)) T rounded(unsigned flags, A... args) {
 
 template <class T, class F> void general1(Warp &w, const Inst &i) {
   const auto *a = w.r<Cell<T>>(i.a);
-  eachLane<T>(w, i.d, [&](unsigned l) {
-    return rounded<F, T>(i.imm, load<T>(a, l));
-  });
+  eachLane<T>(w, i.d,
+              [&](unsigned l) { return rounded<F, T>(i.imm, load<T>(a, l)); });
 }
 template <class T, class F> void general2(Warp &w, const Inst &i) {
   const auto *a = w.r<Cell<T>>(i.a), *b = w.r<Cell<T>>(i.b);
@@ -152,26 +175,54 @@ struct Form {
 };
 
 template <class F> Form one(Class c, unsigned flops, bool rnd = false) {
-  return {unary<float, float, F>, general1<float, F>, unary<double, double, F>,
-          general1<double, F>, 1, c, flops, rnd, false, false};
+  return {unary<float, float, F>,
+          general1<float, F>,
+          unary<double, double, F>,
+          general1<double, F>,
+          1,
+          c,
+          flops,
+          rnd,
+          false,
+          false};
 }
 template <class F> Form approx1() {
-  return {unary<float, float, F>, general1<float, F>, nullptr, nullptr, 1,
-          Class::Special, 1, false, false, true};
+  return {unary<float, float, F>,
+          general1<float, F>,
+          nullptr,
+          nullptr,
+          1,
+          Class::Special,
+          1,
+          false,
+          false,
+          true};
 }
 template <class F>
 Form two(Class c, unsigned flops, bool rnd = false, bool sat = false) {
-  return {binary<float, float, float, F>, general2<float, F>,
-          binary<double, double, double, F>, general2<double, F>, 2, c, flops,
-          rnd, sat, false};
+  return {binary<float, float, float, F>,
+          general2<float, F>,
+          binary<double, double, double, F>,
+          general2<double, F>,
+          2,
+          c,
+          flops,
+          rnd,
+          sat,
+          false};
 }
 
 const std::map<std::string, Form> &forms() {
   static const Form fma = {ternary<float, float, float, float, Fma>,
                            general3<float, Fma>,
                            ternary<double, double, double, double, Fma>,
-                           general3<double, Fma>, 3, Class::Fp32, 2, true,
-                           true, false};
+                           general3<double, Fma>,
+                           3,
+                           Class::Fp32,
+                           2,
+                           true,
+                           true,
+                           false};
   static const std::map<std::string, Form> table = {
       {"add", two<Add>(Class::Fp32, 1, true, true)},
       {"sub", two<Sub>(Class::Fp32, 1, true, true)},
@@ -219,9 +270,9 @@ template <class T> void testp(Warp &w, const Inst &i) {
 bool decodeTest(Decoder &d, const Stmt &s) {
   Mods m(s);
   static const std::map<std::string, int> kinds = {
-      {"finite", Finite},        {"infinite", Infinite},
-      {"number", Number},        {"notanumber", NotANumber},
-      {"normal", Normal},        {"subnormal", Subnormal}};
+      {"finite", Finite}, {"infinite", Infinite},
+      {"number", Number}, {"notanumber", NotANumber},
+      {"normal", Normal}, {"subnormal", Subnormal}};
   int kind = -1;
   for (const auto &k : kinds)
     if (m.take(k.first.c_str()))
@@ -261,7 +312,10 @@ bool gpusim::decodeFloat(Decoder &d, const Stmt &s) {
   std::string rnd = m.oneOf({"rn", "rz", "rm", "rp"});
   if (!rnd.empty() && !f.canRound)
     m.unsupported();
-  flags |= (rnd == "rz" ? 1 : rnd == "rm" ? 2 : rnd == "rp" ? 3 : 0)
+  flags |= (rnd == "rz"   ? 1
+            : rnd == "rm" ? 2
+            : rnd == "rp" ? 3
+                          : 0)
            << RoundShift;
   bool approximate = m.take("approx");
   if (s.name == "div")

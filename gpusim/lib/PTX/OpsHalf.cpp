@@ -61,8 +61,8 @@ inline uint16_t apply(uint16_t x, uint16_t y, uint16_t z, unsigned flags) {
       return 0x7fff;
     if (an || bn)
       return an ? y : x;
-    bool takeA = a == b ? std::signbit(a) == (Op == Min)
-                        : (Op == Min ? a < b : a > b);
+    bool takeA =
+        a == b ? std::signbit(a) == (Op == Min) : (Op == Min ? a < b : a > b);
     return takeA ? x : y;
   }
   uint16_t h = H::narrow(r);
@@ -75,8 +75,7 @@ inline uint16_t apply(uint16_t x, uint16_t y, uint16_t z, unsigned flags) {
   return h;
 }
 
-template <class H, HalfOp Op, bool Packed>
-void halfOp(Warp &w, const Inst &i) {
+template <class H, HalfOp Op, bool Packed> void halfOp(Warp &w, const Inst &i) {
   const auto *a = w.r<uint32_t>(i.a), *b = w.r<uint32_t>(i.b),
              *c = w.r<uint32_t>(i.c);
   const unsigned flags = i.imm;
@@ -95,16 +94,26 @@ template <HalfOp Op> Handler pick(bool bf, bool packed) {
 }
 
 Handler handlerFor(const std::string &n, bool bf, bool packed) {
-  if (n == "add") return pick<Add>(bf, packed);
-  if (n == "sub") return pick<Sub>(bf, packed);
-  if (n == "mul") return pick<Mul>(bf, packed);
-  if (n == "fma") return pick<FmaOp>(bf, packed);
-  if (n == "min") return pick<Min>(bf, packed);
-  if (n == "max") return pick<Max>(bf, packed);
-  if (n == "neg") return pick<Neg>(bf, packed);
-  if (n == "abs") return pick<Abs>(bf, packed);
-  if (n == "ex2") return pick<Ex2>(bf, packed);
-  if (n == "tanh") return pick<Tanh>(bf, packed);
+  if (n == "add")
+    return pick<Add>(bf, packed);
+  if (n == "sub")
+    return pick<Sub>(bf, packed);
+  if (n == "mul")
+    return pick<Mul>(bf, packed);
+  if (n == "fma")
+    return pick<FmaOp>(bf, packed);
+  if (n == "min")
+    return pick<Min>(bf, packed);
+  if (n == "max")
+    return pick<Max>(bf, packed);
+  if (n == "neg")
+    return pick<Neg>(bf, packed);
+  if (n == "abs")
+    return pick<Abs>(bf, packed);
+  if (n == "ex2")
+    return pick<Ex2>(bf, packed);
+  if (n == "tanh")
+    return pick<Tanh>(bf, packed);
   return nullptr;
 }
 
@@ -138,7 +147,9 @@ bool gpusim::decodeHalf(Decoder &d, const Stmt &s) {
   if (m.take("ftz"))
     flags |= Ftz;
   m.done();
-  unsigned operands = n == "fma" ? 3 : special || n == "neg" || n == "abs" ? 1 : 2;
+  unsigned operands = n == "fma"                            ? 3
+                      : special || n == "neg" || n == "abs" ? 1
+                                                            : 2;
   d.count(s, operands + 1);
   unsigned bits = packed ? 32 : 16;
   uint32_t a = d.src(s.ops[1], bits), b = a, c = a;
@@ -150,7 +161,8 @@ bool gpusim::decodeHalf(Decoder &d, const Stmt &s) {
   Inst &i = d.emit(h, special ? Class::Special : Class::Half);
   i.a = a, i.b = b, i.c = c, i.d = o;
   i.imm = flags;
-  bool arithmetic = n == "add" || n == "sub" || n == "mul" || n == "fma" || special;
+  bool arithmetic =
+      n == "add" || n == "sub" || n == "mul" || n == "fma" || special;
   i.flops = arithmetic ? (n == "fma" ? 2 : 1) * (packed ? 2 : 1) : 0;
   i.unit = arithmetic ? (bf ? Unit::Bf16 : Unit::Fp16) : Unit::None;
   return true;

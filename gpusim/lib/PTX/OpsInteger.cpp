@@ -10,13 +10,27 @@ using namespace gpusim;
 
 namespace {
 
-struct Add { template <class T> T operator()(T a, T b) { return a + b; } };
-struct Sub { template <class T> T operator()(T a, T b) { return a - b; } };
-struct Mul { template <class T> T operator()(T a, T b) { return a * b; } };
-struct Min { template <class T> T operator()(T a, T b) { return a < b ? a : b; } };
-struct Max { template <class T> T operator()(T a, T b) { return a < b ? b : a; } };
-struct Neg { template <class T> T operator()(T a) { return 0 - a; } };
-struct Abs { template <class T> T operator()(T a) { return a < 0 ? 0 - a : a; } };
+struct Add {
+  template <class T> T operator()(T a, T b) { return a + b; }
+};
+struct Sub {
+  template <class T> T operator()(T a, T b) { return a - b; }
+};
+struct Mul {
+  template <class T> T operator()(T a, T b) { return a * b; }
+};
+struct Min {
+  template <class T> T operator()(T a, T b) { return a < b ? a : b; }
+};
+struct Max {
+  template <class T> T operator()(T a, T b) { return a < b ? b : a; }
+};
+struct Neg {
+  template <class T> T operator()(T a) { return 0 - a; }
+};
+struct Abs {
+  template <class T> T operator()(T a) { return a < 0 ? 0 - a : a; }
+};
 /// Division by zero is unspecified; all ones is what devices give.
 struct Div {
   template <class T> T operator()(T a, T b) {
@@ -69,13 +83,14 @@ struct MulWide {
     return (W)a * (W)b;
   }
 };
-struct MadLo { template <class T> T operator()(T a, T b, T c) { return a * b + c; } };
+struct MadLo {
+  template <class T> T operator()(T a, T b, T c) { return a * b + c; }
+};
 struct MadHi {
   template <class T> T operator()(T a, T b, T c) { return MulHi()(a, b) + c; }
 };
 struct MadWide {
-  template <class T>
-  auto operator()(T a, T b, typename Twice<T>::type c) {
+  template <class T> auto operator()(T a, T b, typename Twice<T>::type c) {
     return MulWide()(a, b) + c;
   }
 };
@@ -115,12 +130,18 @@ template <class F, class T> struct PairOf {
 };
 
 template <template <class> class H> Handler forType(const std::string &t) {
-  if (t == "u16" || t == "b16") return H<uint16_t>::fn;
-  if (t == "s16") return H<int16_t>::fn;
-  if (t == "u32" || t == "b32") return H<uint32_t>::fn;
-  if (t == "s32") return H<int32_t>::fn;
-  if (t == "u64" || t == "b64") return H<uint64_t>::fn;
-  if (t == "s64") return H<int64_t>::fn;
+  if (t == "u16" || t == "b16")
+    return H<uint16_t>::fn;
+  if (t == "s16")
+    return H<int16_t>::fn;
+  if (t == "u32" || t == "b32")
+    return H<uint32_t>::fn;
+  if (t == "s32")
+    return H<int32_t>::fn;
+  if (t == "u64" || t == "b64")
+    return H<uint64_t>::fn;
+  if (t == "s64")
+    return H<int64_t>::fn;
   return nullptr;
 }
 template <class F> struct Bin {
@@ -140,17 +161,25 @@ template <class F> struct Ter {
 };
 
 template <class F> Handler wideBinary(const std::string &t) {
-  if (t == "u16") return binary<uint32_t, uint16_t, uint16_t, F>;
-  if (t == "s16") return binary<int32_t, int16_t, int16_t, F>;
-  if (t == "u32") return binary<uint64_t, uint32_t, uint32_t, F>;
-  if (t == "s32") return binary<int64_t, int32_t, int32_t, F>;
+  if (t == "u16")
+    return binary<uint32_t, uint16_t, uint16_t, F>;
+  if (t == "s16")
+    return binary<int32_t, int16_t, int16_t, F>;
+  if (t == "u32")
+    return binary<uint64_t, uint32_t, uint32_t, F>;
+  if (t == "s32")
+    return binary<int64_t, int32_t, int32_t, F>;
   return nullptr;
 }
 Handler wideMad(const std::string &t) {
-  if (t == "u16") return ternary<uint32_t, uint16_t, uint16_t, uint32_t, MadWide>;
-  if (t == "s16") return ternary<int32_t, int16_t, int16_t, int32_t, MadWide>;
-  if (t == "u32") return ternary<uint64_t, uint32_t, uint32_t, uint64_t, MadWide>;
-  if (t == "s32") return ternary<int64_t, int32_t, int32_t, int64_t, MadWide>;
+  if (t == "u16")
+    return ternary<uint32_t, uint16_t, uint16_t, uint32_t, MadWide>;
+  if (t == "s16")
+    return ternary<int32_t, int16_t, int16_t, int32_t, MadWide>;
+  if (t == "u32")
+    return ternary<uint64_t, uint32_t, uint32_t, uint64_t, MadWide>;
+  if (t == "s32")
+    return ternary<int64_t, int32_t, int32_t, int64_t, MadWide>;
   return nullptr;
 }
 
@@ -166,10 +195,10 @@ template <class F> bool packed(Decoder &d, const Stmt &s) {
   d.count(s, 3);
   uint32_t a = d.src(s.ops[1], 32), b = d.src(s.ops[2], 32),
            o = d.dst(s.ops[0], 32);
-  Inst &i = d.emit(t[0] == 'u'
-                       ? binary<uint32_t, uint32_t, uint32_t, PairOf<F, uint16_t>>
-                       : binary<uint32_t, uint32_t, uint32_t, PairOf<F, int16_t>>,
-                   Class::Int);
+  Inst &i = d.emit(
+      t[0] == 'u' ? binary<uint32_t, uint32_t, uint32_t, PairOf<F, uint16_t>>
+                  : binary<uint32_t, uint32_t, uint32_t, PairOf<F, int16_t>>,
+      Class::Int);
   i.a = a, i.b = b, i.d = o;
   return true;
 }
@@ -246,10 +275,10 @@ bool multiply24(Decoder &d, const Stmt &s) {
   uint32_t a = d.src(s.ops[1], 32), b = d.src(s.ops[2], 32),
            o = d.dst(s.ops[0], 32);
   bool u = t == "u32";
-  Handler h = part == "lo"
-                  ? (u ? Bin<Mul24>::On<uint32_t>::fn : Bin<Mul24>::On<int32_t>::fn)
-                  : (u ? Bin<Mul24Hi>::On<uint32_t>::fn
-                       : Bin<Mul24Hi>::On<int32_t>::fn);
+  Handler h = part == "lo" ? (u ? Bin<Mul24>::On<uint32_t>::fn
+                                : Bin<Mul24>::On<int32_t>::fn)
+                           : (u ? Bin<Mul24Hi>::On<uint32_t>::fn
+                                : Bin<Mul24Hi>::On<int32_t>::fn);
   Inst &i = d.emit(h, Class::Int);
   i.a = a, i.b = b, i.d = o;
   return true;
@@ -307,9 +336,9 @@ bool gpusim::decodeInteger(Decoder &d, const Stmt &s) {
     return decodeDot(d, s);
   if (n == "mul24")
     return multiply24(d, s);
-  static const std::set<std::string> mine = {"add", "sub", "mul", "mad", "div",
-                                             "rem", "abs", "neg", "min", "max",
-                                             "sad"};
+  static const std::set<std::string> mine = {"add", "sub", "mul", "mad",
+                                             "div", "rem", "abs", "neg",
+                                             "min", "max", "sad"};
   if (!mine.count(n) || s.mods.empty())
     return false;
   const std::string &t = s.mods.back();

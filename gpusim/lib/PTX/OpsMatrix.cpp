@@ -73,7 +73,8 @@ void storeMatrix(Warp &w, const Inst &i) {
       uint8_t *to = &w.block->shared[addr[8 * n + row]];
       for (unsigned col = 0; col < 8; ++col)
         memcpy(to + 2 * col,
-               i.flags & Trans ? d + 16 * col + 2 * row : d + 16 * row + 2 * col,
+               i.flags & Trans ? d + 16 * col + 2 * row
+                               : d + 16 * row + 2 * col,
                2);
     }
   }
@@ -125,7 +126,8 @@ bool decodeTile(Decoder &d, const Stmt &s) {
 
 bool decodeMoveMatrix(Decoder &d, const Stmt &s) {
   Mods m(s);
-  bool ok = m.take("sync") & m.take("aligned") & m.take("m8n8") & m.take("trans");
+  bool ok =
+      m.take("sync") & m.take("aligned") & m.take("m8n8") & m.take("trans");
   std::string t = m.type();
   m.done();
   if (!ok || t != "b16")
@@ -143,7 +145,8 @@ struct F16In {
   static constexpr unsigned E = 2;
   static void row(const uint32_t *in, float *out) {
 #ifdef __F16C__
-    _mm256_storeu_ps(out, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)in)));
+    _mm256_storeu_ps(out,
+                     _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)in)));
 #else
     for (unsigned n = 0; n < 8; ++n)
       out[n] = halfToFloat(in[n / 2] >> (16 * (n % 2)));
@@ -374,9 +377,12 @@ const Shape shapes[] = {
      Unit::TensorTf32, 2048},
     {"m16n8k4", "tf32", "tf32", "f32", 2, 1, 4, 32, mmaFloat<Tf32In, 4, false>,
      Unit::TensorTf32, 1024},
-    {"m16n8k32", "s8", "s8", "s32", 4, 2, 4, 32, mmaInt8, Unit::TensorInt, 8192},
-    {"m16n8k16", "s8", "s8", "s32", 2, 1, 4, 32, mmaInt8, Unit::TensorInt, 4096},
-    {"m8n8k4", "f64", "f64", "f64", 1, 1, 2, 64, mmaDouble, Unit::TensorF64, 512},
+    {"m16n8k32", "s8", "s8", "s32", 4, 2, 4, 32, mmaInt8, Unit::TensorInt,
+     8192},
+    {"m16n8k16", "s8", "s8", "s32", 2, 1, 4, 32, mmaInt8, Unit::TensorInt,
+     4096},
+    {"m8n8k4", "f64", "f64", "f64", 1, 1, 2, 64, mmaDouble, Unit::TensorF64,
+     512},
 };
 
 bool sameInput(const char *want, const std::string &have) {
@@ -403,8 +409,8 @@ bool decodeMma(Decoder &d, const Stmt &s) {
   bool sat = m.take("satfinite");
   const Shape *shape = nullptr;
   for (const Shape &p : shapes)
-    if (m.has(p.shape) && sameInput(p.a, a) && sameInput(p.b, b) && c == p.sum &&
-        o == p.sum)
+    if (m.has(p.shape) && sameInput(p.a, a) && sameInput(p.b, b) &&
+        c == p.sum && o == p.sum)
       shape = &p;
   if (!ok || !shape || (sat && shape->unit != Unit::TensorInt))
     m.unsupported();

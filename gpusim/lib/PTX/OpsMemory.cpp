@@ -114,10 +114,11 @@ void pointers(Warp &w, const Inst &i, const Addresses &a, unsigned bytes,
 }
 
 template <unsigned Size> uint64_t fetch(const uint8_t *p) {
-  std::conditional_t<Size == 8, uint64_t,
-                     std::conditional_t<Size == 4, uint32_t,
-                                        std::conditional_t<Size == 2, uint16_t,
-                                                           uint8_t>>> v;
+  std::conditional_t<
+      Size == 8, uint64_t,
+      std::conditional_t<Size == 4, uint32_t,
+                         std::conditional_t<Size == 2, uint16_t, uint8_t>>>
+      v;
   memcpy(&v, p, Size);
   return v;
 }
@@ -178,10 +179,10 @@ template <unsigned Size> void storeOp(Warp &w, const Inst &i) {
 
 Space takeSpace(Mods &m) {
   static const std::pair<const char *, Space> spaces[] = {
-      {"global", Space::Global}, {"shared", Space::Shared},
+      {"global", Space::Global},      {"shared", Space::Shared},
       {"shared::cta", Space::Shared}, {"local", Space::Local},
-      {"param", Space::Param}, {"param::entry", Space::Param},
-      {"param::func", Space::Param}, {"const", Space::Const}};
+      {"param", Space::Param},        {"param::entry", Space::Param},
+      {"param::func", Space::Param},  {"const", Space::Const}};
   for (auto &s : spaces)
     if (m.take(s.first))
       return s.second;
@@ -190,19 +191,26 @@ Space takeSpace(Mods &m) {
 
 Class classOf(Space s, bool load) {
   switch (s) {
-  case Space::Shared: return load ? Class::LoadShared : Class::StoreShared;
+  case Space::Shared:
+    return load ? Class::LoadShared : Class::StoreShared;
   case Space::Global:
-  case Space::Generic: return load ? Class::LoadGlobal : Class::StoreGlobal;
-  default: return load ? Class::LoadOther : Class::StoreOther;
+  case Space::Generic:
+    return load ? Class::LoadGlobal : Class::StoreGlobal;
+  default:
+    return load ? Class::LoadOther : Class::StoreOther;
   }
 }
 
 Handler handlerOf(bool load, unsigned size) {
   switch (size) {
-  case 1: return load ? loadOp<1> : storeOp<1>;
-  case 2: return load ? loadOp<2> : storeOp<2>;
-  case 4: return load ? loadOp<4> : storeOp<4>;
-  default: return load ? loadOp<8> : storeOp<8>;
+  case 1:
+    return load ? loadOp<1> : storeOp<1>;
+  case 2:
+    return load ? loadOp<2> : storeOp<2>;
+  case 4:
+    return load ? loadOp<4> : storeOp<4>;
+  default:
+    return load ? loadOp<8> : storeOp<8>;
   }
 }
 
@@ -248,7 +256,8 @@ bool gpusim::decodeMemory(Decoder &d, const Stmt &s) {
   std::vector<uint32_t> regs;
   for (unsigned n = 0; n < vec; ++n) {
     unsigned bits = 0;
-    regs.push_back(d.anyReg(vec > 1 ? data.elems[n] : data, size * 8, bits, load));
+    regs.push_back(
+        d.anyReg(vec > 1 ? data.elems[n] : data, size * 8, bits, load));
     regs.push_back(bits);
   }
   Decoder::Address a = d.address(where);
@@ -276,7 +285,9 @@ bool gpusim::decodeMemory(Decoder &d, const Stmt &s) {
   Inst &i = d.emit(handlerOf(load, size), classOf(space, load));
   i.a = a.reg, i.imm = a.offset, i.target = at;
   i.vec = vec, i.size = size, i.space = space;
-  i.flags = (load && t[0] == 's' ? SignExtend : 0) |
-            (a.isStatic ? StaticAddress : a.regBits == 32 ? Narrow32 : 0);
+  i.flags =
+      (load && t[0] == 's' ? SignExtend : 0) | (a.isStatic ? StaticAddress
+                                                : a.regBits == 32 ? Narrow32
+                                                                  : 0);
   return true;
 }

@@ -62,9 +62,10 @@ bool decodeVector(Decoder &d, const Stmt &s, unsigned bits) {
   uint32_t whole = unpack ? d.src(s.ops[1], bits) : d.dst(s.ops[0], bits);
   uint32_t at = d.table(parts);
   bool wide = bits == 64;
-  Inst &i = d.emit(unpack ? (wide ? unpackParts<uint64_t> : unpackParts<uint32_t>)
-                          : (wide ? packParts<uint64_t> : packParts<uint32_t>),
-                   Class::Move);
+  Inst &i =
+      d.emit(unpack ? (wide ? unpackParts<uint64_t> : unpackParts<uint32_t>)
+                    : (wide ? packParts<uint64_t> : packParts<uint32_t>),
+             Class::Move);
   (unpack ? i.a : i.d) = whole;
   i.target = at, i.vec = n, i.size = part;
   return true;
@@ -87,7 +88,8 @@ bool decodeMov(Decoder &d, const Stmt &s) {
   if (s.ops[0].kind == Operand::Vec || s.ops[1].kind == Operand::Vec)
     return decodeVector(d, s, bits);
   const Operand &from = s.ops[1];
-  bool clock = from.name.compare(0, 6, "%clock") == 0 || from.name == "%globaltimer";
+  bool clock =
+      from.name.compare(0, 6, "%clock") == 0 || from.name == "%globaltimer";
   uint32_t a = 0, o = d.dst(s.ops[0], bits);
   Place p;
   if (from.kind == Operand::Ident && !clock && from.name[0] != '%' &&
@@ -96,7 +98,9 @@ bool decodeMov(Decoder &d, const Stmt &s) {
   } else if (!clock) {
     a = d.src(from, bits);
   }
-  Inst &i = d.emit(clock ? readClock : bits == 64 ? move<uint64_t> : move<uint32_t>,
+  Inst &i = d.emit(clock        ? readClock
+                   : bits == 64 ? move<uint64_t>
+                                : move<uint32_t>,
                    Class::Move);
   i.a = a, i.d = o, i.size = bits / 8;
   return true;

@@ -48,10 +48,18 @@ void shuffle(Warp &w, const Inst &i) {
     int from;
     bool inside;
     switch (i.imm) {
-    case Up: from = l - delta, inside = from >= last; break;
-    case Down: from = l + delta, inside = from <= last; break;
-    case Bfly: from = l ^ delta, inside = from <= last; break;
-    default: from = first | (delta & ~segment), inside = from <= last; break;
+    case Up:
+      from = l - delta, inside = from >= last;
+      break;
+    case Down:
+      from = l + delta, inside = from <= last;
+      break;
+    case Bfly:
+      from = l ^ delta, inside = from <= last;
+      break;
+    default:
+      from = first | (delta & ~segment), inside = from <= last;
+      break;
     }
     if (!inside)
       from = l;
@@ -85,7 +93,10 @@ bool decodeShfl(Decoder &d, const Stmt &s) {
   uint32_t o = d.dst(first, 32), at = d.table({mask, pred});
   Inst &i = d.emit(shuffle, Class::Shuffle);
   i.a = a, i.b = b, i.c = c, i.d = o, i.target = at;
-  i.imm = mode == "up" ? Up : mode == "down" ? Down : mode == "bfly" ? Bfly : Idx;
+  i.imm = mode == "up"     ? Up
+          : mode == "down" ? Down
+          : mode == "bfly" ? Bfly
+                           : Idx;
   return true;
 }
 
@@ -127,7 +138,10 @@ bool decodeVote(Decoder &d, const Stmt &s) {
            o = ballot ? d.dst(s.ops[0], 32) : d.predDst(s.ops[0]);
   Inst &i = d.emit(vote, Class::Shuffle);
   i.a = p, i.b = mask, i.d = o, i.flags = s.ops[1].negated;
-  i.imm = mode == "all" ? All : mode == "any" ? Any : mode == "uni" ? Uni : Ballot;
+  i.imm = mode == "all"   ? All
+          : mode == "any" ? Any
+          : mode == "uni" ? Uni
+                          : Ballot;
   return true;
 }
 
@@ -163,12 +177,14 @@ bool decodeMatch(Decoder &d, const Stmt &s) {
   if (mode.empty() || !sync || (t != "b32" && t != "b64"))
     m.unsupported();
   d.count(s, 3);
-  uint32_t a = d.src(s.ops[1], t == "b32" ? 32 : 64), mask = d.src(s.ops[2], 32);
+  uint32_t a = d.src(s.ops[1], t == "b32" ? 32 : 64),
+           mask = d.src(s.ops[2], 32);
   Operand first = s.ops[0];
   uint32_t pred = first.pair.empty() ? 0 : d.predByName(first.pair, true);
   first.pair.clear();
   uint32_t o = d.dst(first, 32);
-  Inst &i = d.emit(t == "b32" ? match<uint32_t> : match<uint64_t>, Class::Shuffle);
+  Inst &i =
+      d.emit(t == "b32" ? match<uint32_t> : match<uint64_t>, Class::Shuffle);
   i.a = a, i.b = mask, i.d = o, i.target = pred, i.imm = mode == "all";
   return true;
 }
@@ -212,7 +228,8 @@ bool decodeRedux(Decoder &d, const Stmt &s) {
   d.count(s, 3);
   uint32_t a = d.src(s.ops[1], 32), mask = d.src(s.ops[2], 32),
            o = d.dst(s.ops[0], 32);
-  Inst &i = d.emit(t == "s32" ? redux<int32_t> : redux<uint32_t>, Class::Shuffle);
+  Inst &i =
+      d.emit(t == "s32" ? redux<int32_t> : redux<uint32_t>, Class::Shuffle);
   i.a = a, i.b = mask, i.d = o, i.imm = op;
   return true;
 }

@@ -5,11 +5,11 @@ using namespace gpusim;
 
 unsigned gpusim::sizeOfType(const std::string &t) {
   static const std::map<std::string, unsigned> sizes = {
-      {"pred", 1},   {"b8", 1},    {"u8", 1},   {"s8", 1},     {"b16", 2},
-      {"u16", 2},    {"s16", 2},   {"f16", 2},  {"bf16", 2},   {"b32", 4},
-      {"u32", 4},    {"s32", 4},   {"f32", 4},  {"f16x2", 4},  {"bf16x2", 4},
-      {"tf32", 4},   {"b64", 8},   {"u64", 8},  {"s64", 8},    {"f64", 8},
-      {"b128", 16},  {"e4m3", 1},  {"e5m2", 1}};
+      {"pred", 1},  {"b8", 1},   {"u8", 1},  {"s8", 1},    {"b16", 2},
+      {"u16", 2},   {"s16", 2},  {"f16", 2}, {"bf16", 2},  {"b32", 4},
+      {"u32", 4},   {"s32", 4},  {"f32", 4}, {"f16x2", 4}, {"bf16x2", 4},
+      {"tf32", 4},  {"b64", 8},  {"u64", 8}, {"s64", 8},   {"f64", 8},
+      {"b128", 16}, {"e4m3", 1}, {"e5m2", 1}};
   auto it = sizes.find(t);
   return it == sizes.end() ? 0 : it->second;
 }

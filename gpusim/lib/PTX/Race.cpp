@@ -19,9 +19,8 @@ static std::string missedShared(const Warp &w, uint64_t addr) {
     if (distance < best) {
       best = distance;
       near = std::to_string(distance) + " bytes " +
-             (addr < lo ? "before" : "past the end of") + " '" + name +
-             "' [" + std::to_string(lo) + ", " + std::to_string(lo + size) +
-             ")";
+             (addr < lo ? "before" : "past the end of") + " '" + name + "' [" +
+             std::to_string(lo) + ", " + std::to_string(lo + size) + ")";
     }
   };
   for (const SharedVariable &v : k.shared)
@@ -51,8 +50,7 @@ static bool insideVariable(const Warp &w, uint64_t addr, unsigned bytes) {
   w.faultAt(FaultKind::SharedRace, lane, addr,
             std::string(mine) + " by warp " + std::to_string(w.index) +
                 " is not ordered after a " + theirs + " by warp " +
-                std::to_string(other) +
-                ": a barrier is missing between them");
+                std::to_string(other) + ": a barrier is missing between them");
 }
 
 void gpusim::sharedRaceCheck(Warp &w, unsigned lane, uint32_t addr,
@@ -141,8 +139,9 @@ uint32_t gpusim::sharedWavefronts(const uint32_t *addr, uint32_t mask,
         head[slot] = unit, used |= 1u << slot;
       conflict |= head[slot] != unit;
     }
-    total += conflict ? conflictWavefronts(addr, lanes, bytes <= 4 ? 1 : bytes / 4)
-                      : 1;
+    total += conflict
+                 ? conflictWavefronts(addr, lanes, bytes <= 4 ? 1 : bytes / 4)
+                 : 1;
   }
   return total;
 }
@@ -307,8 +306,8 @@ void gpusim::learnClocks(Block &b, const std::vector<uint32_t> &who,
     uint32_t floor = ~0u;
     for (unsigned u = 0; u < b.warps.size(); ++u) {
       w.known[u] = std::max(w.known[u], known[u]);
-      bool over = b.warps[u].state == WarpState::Done &&
-                  w.known[u] >= b.warps[u].clock;
+      bool over =
+          b.warps[u].state == WarpState::Done && w.known[u] >= b.warps[u].clock;
       if (!over && u != n)
         floor = std::min(floor, w.known[u]);
     }

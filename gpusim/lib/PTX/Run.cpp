@@ -11,17 +11,28 @@ using namespace gpusim;
 
 const char *gpusim::faultName(FaultKind k) {
   switch (k) {
-  case FaultKind::IllegalAddress: return "illegal address";
-  case FaultKind::Misaligned: return "misaligned address";
-  case FaultKind::Uninitialised: return "uninitialised read";
-  case FaultKind::SharedRace: return "race in shared memory";
-  case FaultKind::PartialWarp: return "warp-wide operation under a partial mask";
-  case FaultKind::Barrier: return "barrier not reached by all";
-  case FaultKind::Deadlock: return "deadlock";
-  case FaultKind::Timeout: return "kernel does not end";
-  case FaultKind::Trap: return "trap";
-  case FaultKind::Assert: return "assertion";
-  case FaultKind::Illegal: return "illegal instruction";
+  case FaultKind::IllegalAddress:
+    return "illegal address";
+  case FaultKind::Misaligned:
+    return "misaligned address";
+  case FaultKind::Uninitialised:
+    return "uninitialised read";
+  case FaultKind::SharedRace:
+    return "race in shared memory";
+  case FaultKind::PartialWarp:
+    return "warp-wide operation under a partial mask";
+  case FaultKind::Barrier:
+    return "barrier not reached by all";
+  case FaultKind::Deadlock:
+    return "deadlock";
+  case FaultKind::Timeout:
+    return "kernel does not end";
+  case FaultKind::Trap:
+    return "trap";
+  case FaultKind::Assert:
+    return "assertion";
+  case FaultKind::Illegal:
+    return "illegal instruction";
   }
   return "fault";
 }
@@ -32,8 +43,8 @@ std::string Fault::describe() const {
            " at PTX line %u (%s), block (%u,%u,%u), thread (%u,%u,%u)", line,
            opcode.c_str(), block[0], block[1], block[2], thread[0], thread[1],
            thread[2]);
-  std::string text = std::string(faultName(kind)) + " in kernel '" + kernel +
-                     "'" + at;
+  std::string text =
+      std::string(faultName(kind)) + " in kernel '" + kernel + "'" + at;
   if (hasAddress) {
     snprintf(at, sizeof at, ", address 0x%llx", (unsigned long long)address);
     text += at;
@@ -93,16 +104,19 @@ void Counters::add(const Counters &o) {
 
 const char *gpusim::className(Class c) {
   static const char *const names[] = {
-      "none", "fp32", "half", "fp64", "int", "convert", "special", "move",
+      "none",        "fp32",         "half",        "fp64",
+      "int",         "convert",      "special",     "move",
       "load.global", "store.global", "load.shared", "store.shared",
-      "load.other", "store.other", "atomic", "cp.async", "ldmatrix", "mma",
-      "shuffle", "barrier", "control"};
+      "load.other",  "store.other",  "atomic",      "cp.async",
+      "ldmatrix",    "mma",          "shuffle",     "barrier",
+      "control"};
   return names[(int)c];
 }
 const char *gpusim::unitName(Unit u) {
   static const char *const names[] = {
-      "none", "fp32", "fp16", "bf16", "fp64", "tensor.f16", "tensor.bf16",
-      "tensor.tf32", "tensor.f64", "tensor.int8", "tensor.fp8"};
+      "none",       "fp32",        "fp16",        "bf16",
+      "fp64",       "tensor.f16",  "tensor.bf16", "tensor.tf32",
+      "tensor.f64", "tensor.int8", "tensor.fp8"};
   return names[(int)u];
 }
 
@@ -369,9 +383,9 @@ void sumInstructions(Launch &launch) {
     c.warpInsts[(int)i.cls] += launch.instCounts[n].first;
     c.threadInsts[(int)i.cls] += launch.instCounts[n].second;
     if (i.unit != Unit::None)
-      c.flops[(int)i.unit] += i.flops * (i.cls == Class::Tensor
-                                             ? launch.instCounts[n].first
-                                             : launch.instCounts[n].second);
+      c.flops[(int)i.unit] +=
+          i.flops * (i.cls == Class::Tensor ? launch.instCounts[n].first
+                                            : launch.instCounts[n].second);
   }
 }
 
@@ -443,7 +457,8 @@ LaunchResult gpusim::runKernel(const Kernel &k, const LaunchConfig &config,
   std::mt19937_64 rng(options.seed);
   if (options.seed)
     std::shuffle(launch.blockOrder.begin(), launch.blockOrder.end(), rng);
-  unsigned cores = std::max<uint64_t>(1, std::min<uint64_t>(options.cores, blocks));
+  unsigned cores =
+      std::max<uint64_t>(1, std::min<uint64_t>(options.cores, blocks));
   std::vector<std::thread> threads;
   for (unsigned n = 1; n < cores; ++n)
     threads.emplace_back([&] { work(launch); });

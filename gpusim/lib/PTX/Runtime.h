@@ -54,7 +54,7 @@ struct Warp {
   uint32_t lanes = 0;  ///< lanes that exist
   uint32_t exited = 0;
   uint32_t index = 0;
-  bool stop = false;   ///< leave the inner loop after this instruction
+  bool stop = false; ///< leave the inner loop after this instruction
   WarpState state = WarpState::Ready;
   uint32_t budget = 0; ///< backward branches until the warp yields
   uint32_t carry = 0;  ///< condition-code register, one bit per lane
@@ -133,7 +133,7 @@ struct BarrierState {
   uint32_t expected = 0;         ///< threads; 0: all of the block
   std::vector<uint32_t> waiting; ///< warps to release
   uint32_t known[warpSize] = {}; ///< clocks joined from those that arrived
-  uint32_t count = 0; ///< threads whose predicate held, for bar.red
+  uint32_t count = 0;            ///< threads whose predicate held, for bar.red
 };
 
 struct Block {

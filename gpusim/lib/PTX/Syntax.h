@@ -48,7 +48,7 @@ struct Stmt {
 struct Variable {
   std::string name, space, type;
   unsigned align = 1;
-  uint64_t size = 0;  ///< bytes; 0 for `extern x[]`
+  uint64_t size = 0; ///< bytes; 0 for `extern x[]`
   bool isExtern = false, isUnsized = false;
   unsigned line = 0;
   std::vector<uint8_t> init; ///< empty: zero
