@@ -74,6 +74,29 @@ add.u32 %r6, %r2, %r5;
 ld.shared.u32 %r1, [%r6];"""
 both("missing barrier", runner(swap.format("bar.sync 0;"), 128, extra=SH4),
      runner(swap.format(""), 128, extra=SH4), 719, [], seeds=range(1, 6))
+# One warp acts long after the other: the order is sure to be this one.
+SPIN = "mov.u32 %r20, 0;\nS: add.u32 %r20, %r20, 1;\nsetp.lt.u32 %p5, %r20, 20000;\n@%p5 bra S;\n"
+late = """mov.u32 %r0, %tid.x;
+mov.u32 %r2, buf;
+mad.lo.u32 %r4, %r0, 4, %r2;
+st.shared.u32 [%r4], 0;
+bar.sync 0;
+setp.ge.u32 %p1, %r0, 32;
+@%p1 bra B;
+{first}
+bra.uni E;
+B: {barrier}
+{spin}{second}
+E:"""
+for name, first, second, words in [
+        ("read long after a write", "st.shared.u32 [%r2], %r0;", "ld.shared.u32 %r1, [%r2];", "read by warp 1 is not ordered after a write by warp 0"),
+        ("write long after a read", "ld.shared.u32 %r1, [%r2];", "st.shared.u32 [%r2], %r0;", "write by warp 1 is not ordered after a read by warp 0"),
+        ("write long after a write", "st.shared.u32 [%r2], %r0;", "st.shared.u32 [%r2], %r0;", "write by warp 1 is not ordered after a write by warp 0"),
+        ("atomic long after a write", "st.shared.u32 [%r2], %r0;", "red.shared.add.u32 [%r2], %r0;", "write by warp 1 is not ordered after a write by warp 0")]:
+    both(name, runner(late.format(first=first + "\nbar.sync 1;", barrier="bar.sync 1;", spin=SPIN, second=second), 64, extra=SH4),
+         runner(late.format(first=first, barrier="", spin=SPIN, second=second), 64, extra=SH4), 719, ["race in shared memory", words])
+status, text = faults(runner(late.format(first="red.shared.add.u32 [%r2], %r0;", barrier="", spin=SPIN, second="red.shared.add.u32 [%r2], %r0;"), 64, extra=SH4))
+suite.check("atomics do not race", status == 0 and not text, text)
 war = swap.format("bar.sync 0;") + "{}st.shared.u32 [%r4], %r1;"
 both("write after read without barrier", runner(war.format("bar.sync 0;"), 128, extra=SH4),
      runner(war.format(""), 128, extra=SH4), 719, ["race in shared memory", "a barrier is missing"])

@@ -169,6 +169,11 @@ for t in ("f16", "bf16"):
     got = execute(f"set.gt.{t}x2.{t}x2 {{d}}, {{a}}, {{b}};", [packs(x, y), packs(y, z)], np.dtype("u4"))
     suite.close(f"set.gt.{t}x2", got, ((X > Y) * one + (Y > Z) * (one << 16)).astype("u4"))
 
+# Halfway products that a far smaller addend decides: 7*37 = 259 and 9*29 = 261
+# lie between two bf16 numbers, and 2^-100 is lost in a double.
+hard = [np.tile(to_bf(v), 8) for v in ([7, 7, 9, 9], [37, 37, 29, 29], [-2.0**-100, 2.0**-100, -2.0**-100, 2.0**-100])]
+suite.close("fma.bf16 decided by a tiny addend", bf(execute("fma.rn.bf16 {d}, {a}, {b}, {c};", hard, np.dtype("u2"))), np.tile(np.array([258, 260, 260, 262], "f4"), 8))
+
 # Conversions ----------------------------------------------------------------
 INT = {t: np.dtype(("i" if t[0] == "s" else "u") + str(int(t[1:]) // 8)) for t in ("u8", "s8") + ALL}
 for src in INT:

@@ -278,7 +278,7 @@ GPUSIM_EXPORT CUresult cuGraphInstantiateWithFlags(CUgraphExec *out, CUgraph g,
   (*out)->graph = *g;
   (*out)->context = context;
   for (unsigned n = 1; n < g->numStreams; ++n)
-    (*out)->helpers.push_back(State::get().createStream(context, 1, 0));
+    (*out)->branches.push_back(State::get().createStream(context, 1, 0));
   return CUDA_SUCCESS;
 }
 GPUSIM_EXPORT CUresult cuGraphUpload(CUgraphExec, CUstream) {
@@ -286,7 +286,7 @@ GPUSIM_EXPORT CUresult cuGraphUpload(CUgraphExec, CUstream) {
 }
 
 /// The calls are made again, the origin's in the launching stream and the
-/// others' in helper streams that start after it.
+/// others' in further streams that start after it.
 GPUSIM_EXPORT CUresult cuGraphLaunch(CUgraphExec e, CUstream h) {
   NEED_CONTEXT;
   NEED_STREAM(h);
@@ -299,9 +299,9 @@ GPUSIM_EXPORT CUresult cuGraphLaunch(CUgraphExec e, CUstream h) {
   }
   CUevent start = marks.back().get();
   state.record(stream, start);
-  for (CUstream helper : e->helpers)
-    state.waitEvent(helper, start);
-  auto streamOf = [&](unsigned n) { return n ? e->helpers[n - 1] : stream; };
+  for (CUstream branch : e->branches)
+    state.waitEvent(branch, start);
+  auto streamOf = [&](unsigned n) { return n ? e->branches[n - 1] : stream; };
   for (const CUgraph_st::Step &s : e->graph.steps) {
     if (s.kind == CUgraph_st::Step::Submit)
       state.submit(streamOf(s.stream), s.what, s.work, s.declared);
@@ -315,7 +315,7 @@ GPUSIM_EXPORT CUresult cuGraphLaunch(CUgraphExec e, CUstream h) {
 GPUSIM_EXPORT CUresult cuGraphExecDestroy(CUgraphExec e) {
   NEED_CONTEXT;
   NEED(e, CUDA_ERROR_INVALID_VALUE);
-  for (CUstream s : e->helpers)
+  for (CUstream s : e->branches)
     State::get().destroyStream(s);
   delete e;
   return CUDA_SUCCESS;

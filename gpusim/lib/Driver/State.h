@@ -133,7 +133,7 @@ struct CUgraph_st {
 struct CUgraphExec_st {
   CUgraph_st graph;
   CUctx_st *context = nullptr;
-  std::vector<CUstream> helpers;
+  std::vector<CUstream> branches;
 };
 
 namespace gpusim {
