@@ -160,6 +160,26 @@ ld.shared.u32 %r1, [%r6];"""
 both("cp.async without barrier", runner(cross.format("bar.sync 0;"), 128, extra=SH4),
      runner(cross.format(""), 128, extra=SH4), 719, [], seeds=range(1, 6))
 
+# Assertions, as nvcc calls them ----------------------------------------------
+strings = """.extern .func __assertfail(.param .b64 a, .param .b64 b, .param .b32 c, .param .b64 d, .param .b64 e);
+.global .align 1 .b8 msg[4] = {120, 62, 48, 0};
+.global .align 1 .b8 file[4] = {97, 46, 99, 0};"""
+asserting = TID + """setp.ne.u32 %p1, %r0, {};
+@%p1 bra E;
+mov.u64 %rd1, msg;
+mov.u64 %rd2, file;
+{{ .param .b64 q0; .param .b64 q1; .param .b32 q2; .param .b64 q3; .param .b64 q4;
+st.param.b64 [q0+0], %rd1;
+st.param.b64 [q1+0], %rd2;
+st.param.b32 [q2+0], 7;
+st.param.b64 [q3+0], %rd2;
+st.param.b64 [q4+0], 1;
+call.uni __assertfail, (q0, q1, q2, q3, q4);
+}}
+E:"""
+both("assertion", runner(asserting.format(99), extra=strings), runner(asserting.format(5), extra=strings), 710,
+     ["assertion 'x>0' failed in a.c", "thread (5,0,0)"])
+
 # Others --------------------------------------------------------------------
 both("trap", runner(TID), runner(TID + "setp.eq.u32 %p1, %r0, 7;\n@%p1 trap;"), 719, ["trap", "thread (7,0,0)"])
 status, text = faults(runner("L: bra L;"), {"GPUSIM_MAX_BRANCHES": 100000})

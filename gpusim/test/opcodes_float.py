@@ -125,6 +125,17 @@ with np.errstate(all="ignore"):
     want = np.nan_to_num(np.clip(x + y, 0, 1), nan=0)
 same("add.sat", execute("add.sat.f32 {d}, {a}, {b};", [x, y], np.dtype("f4")), np.abs(want))
 
+with np.errstate(all="ignore"):
+    same("mul.sat", execute("mul.rn.sat.f32 {d}, {a}, {b};", [x, y], np.dtype("f4")), np.abs(np.nan_to_num(np.clip(x * y, 0, 1), nan=0)))
+    same("fma.sat", execute("fma.rn.sat.f32 {d}, {a}, {b}, 0f00000000;", [x, y], np.dtype("f4")), np.abs(np.nan_to_num(np.clip(x * y, 0, 1), nan=0)))
+h1, h2 = floats(np.float16), floats(np.float16)
+same("set.lt.f16.f16", execute("set.lt.f16.f16 {d}, {a}, {b};", [h1, h2], np.dtype("f2")), (h1 < h2).astype(np.float16))
+same("cvt.rn.relu.f16.f32", abs(execute("cvt.rn.relu.f16.f32 {d}, {a};", [x], np.dtype("f2"))), abs(np.where(np.isnan(x), x, np.maximum([exact(lambda a: a, "f16", "rn", a) for a in x], 0))))
+for op, fn in (("add", A), ("mul", M)):
+    with np.errstate(all="ignore"):
+        want = np.nan_to_num(np.clip(np.array([exact(fn, "f16", "rn", *v) for v in zip(h1, h2)]), 0, 1), nan=0)
+    same(f"{op}.sat.f16", abs(execute(f"{op}.sat.f16 {{d}}, {{a}}, {{b}};", [h1, h2], np.dtype("f2"))), abs(want))
+
 # f16 and bf16 ---------------------------------------------------------------
 bf = lambda v: (np.asarray(v, np.uint16).astype(np.uint32) << 16).view(np.float32)
 to_bf = lambda v: (np.asarray(v, np.float32).view(np.uint32) >> 16).astype(np.uint16)

@@ -268,3 +268,22 @@ E: mul.wide.u32 %rd1, %r1, 4;
 add.s64 %rd3, %in0, %rd1;
 st.global.u32 [%rd3], %r3;""", [], [np.zeros(32, u4)])
 suite.close("brx.idx", got, np.array([10, 20, 30, 20] * 8, u4))
+# What changes no result must at least be accepted and change none.
+got = warp('''membar.gl;
+membar.cta;
+fence.acq_rel.gpu;
+fence.sc.sys;
+nanosleep.u32 20;
+prefetch.global.L2 [%in0];
+createpolicy.fractional.L2::evict_first.b64 %rd5, 1.0;
+griddepcontrol.wait;
+mov.u32 %r5, %clock;
+mov.u64 %rd6, %clock64;
+mov.u64 %rd7, %globaltimer;
+ld.global.nc.L1::no_allocate.L2::128B.u32 %r6, [%in0];
+ld.relaxed.gpu.global.u32 %r7, [%in0];
+add.u32 %r6, %r6, %r7;
+add.u32 %r6, %r6, 1;
+bar.sync 0;
+st.release.gpu.global.u32 [%in0], %r6;''', [], [np.array([20], u4)])
+suite.close("hints and fences", got, np.array([41], u4))

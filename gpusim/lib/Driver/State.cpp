@@ -340,17 +340,18 @@ void State::hostWait(CUstream s) {
   Clock clock;
   {
     std::lock_guard<std::mutex> lock(mutex);
-    std::vector<CompletionRef> waits;
     tail = s->tail;
     clock = s->clock;
   }
   if (tail)
     tail->wait();
+  Clock now; // a copy: other threads go on
   {
     std::lock_guard<std::mutex> lock(mutex);
     host.join(clock);
+    now = host;
   }
-  detector.prune(host, underWay == 0);
+  detector.prune(now, underWay == 0);
 }
 
 void State::hostWait(CUctx_st *c) {
