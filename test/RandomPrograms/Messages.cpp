@@ -27,7 +27,8 @@ static bool onlyHalos(const Program &p) {
   if (op.kind == Kind::Conv && !(*p.arguments[0].sharding)[positionOf(op.inputDims, kSecond)].axes.empty())
     return false;
   for (const Window &w : op.windows)
-    if (w.dilation > 1 || w.base > 1 || w.stride > w.size)
+    if (w.dilation > 1 || w.base > 1 || w.stride > w.size ||
+        (w.border != Border::Zero && (w.low > 0 || w.high > 0) && op.windows.size() > 1))
       return false;
   return true;
 }
@@ -79,10 +80,9 @@ std::optional<std::vector<Traffic>> randprog::expectedTraffic(const Program &p, 
   std::vector<Traffic> traffic(ranks);
   for (int64_t rank = 0; rank < ranks; ++rank) {
     int64_t here = positionOfRank(p.mesh, rank);
-    if (count(types[p.results[0].value].shape) == 0)
-      return {};
+    // Ranks without outputs may take part in dimensions in which they have some.
     if (count(results[rank].sizes) == 0)
-      continue;
+      return {};
     std::vector<std::set<int64_t>> read = readBy(op, p.mesh, sharding, input, results[rank]);
     for (int64_t other = 0; other < ranks; ++other) {
       int64_t there = positionOfRank(p.mesh, other);

@@ -22,7 +22,8 @@ int64_t positionOfRank(const Mesh &mesh, int64_t rank);
 /// What each rank must receive, element by element of what its windows read, by
 /// the boxes of the only result. Nothing for programs in which more than the
 /// halos of one operation travels, or where a rank may receive elements between
-/// those it reads (dilations, strides above the kernel).
+/// those it reads (dilations, strides above the kernel) or an element more than
+/// once (border modes in several dimensions).
 std::optional<std::vector<Traffic>> expectedTraffic(const Program &program, const std::vector<Type> &types,
                                                     const std::vector<Box> &results);
 

@@ -245,13 +245,44 @@ LogicalResult Partitioner::convertFor(Operation *op) {
   return success();
 }
 
+LogicalResult Partitioner::convertWhile(Operation *op) {
+  auto loop = cast<scf::WhileOp>(op);
+  SmallVector<Value> inits;
+  SmallVector<Type> types;
+  for (auto [init, arg] : llvm::zip(loop.getInits(), loop.getBeforeArguments()))
+    inits.push_back(localValue(init, analysis.of(arg)));
+  for (Value result : loop.getResults())
+    types.push_back(valueType(result));
+  auto local = scf::WhileOp::create(builder, loop.getLoc(), types, inits);
+  for (auto [a, b] : llvm::zip(loop.getResults(), local.getResults()))
+    locals.map(a, b);
+  OpBuilder::InsertionGuard guard(builder);
+  auto enter = [&](Region &region, Block &from) {
+    Block &block = region.emplaceBlock();
+    for (BlockArgument arg : from.getArguments())
+      locals.map(arg, block.addArgument(valueType(arg), arg.getLoc()));
+    builder.setInsertionPointToEnd(&block);
+    return convertBlock(from);
+  };
+  if (failed(enter(local.getBefore(), *loop.getBeforeBody())))
+    return failure();
+  SmallVector<Value> passed, yields;
+  for (Value value : loop.getConditionOp().getArgs())
+    passed.push_back(localValue(value, analysis.of(value)));
+  scf::ConditionOp::create(builder, loop.getLoc(), locals.lookup(loop.getConditionOp().getCondition()), passed);
+  if (failed(enter(local.getAfter(), *loop.getAfterBody())))
+    return failure();
+  for (auto [value, arg] : llvm::zip(loop.getYieldOp().getOperands(), loop.getBeforeArguments()))
+    yields.push_back(localValue(value, analysis.of(arg)));
+  scf::YieldOp::create(builder, loop.getLoc(), yields);
+  return success();
+}
+
 LogicalResult Partitioner::convertIf(Operation *op) {
   auto branch = cast<scf::IfOp>(op);
   SmallVector<Type> types;
   for (Value result : branch.getResults())
-    types.push_back(analysis.of(result)
-                        ? localType(cast<RankedTensorType>(result.getType()), analysis.of(result))
-                        : result.getType());
+    types.push_back(valueType(result));
   auto local = scf::IfOp::create(builder, branch.getLoc(), types, locals.lookup(branch.getCondition()),
                                  !branch.getElseRegion().empty());
   for (auto [a, b] : llvm::zip(branch.getResults(), local.getResults()))
@@ -282,6 +313,8 @@ LogicalResult Partitioner::convert(Operation *op) {
   }
   if (isa<scf::ForOp>(op))
     return convertFor(op);
+  if (isa<scf::WhileOp>(op))
+    return convertWhile(op);
   if (isa<scf::IfOp>(op))
     return convertIf(op);
   if (const Decision *decision = analysis.decision(op))

@@ -25,6 +25,7 @@ private:
   mlir::LogicalResult convert(mlir::Operation *op);
   mlir::LogicalResult convertBlock(mlir::Block &block);
   mlir::LogicalResult convertFor(mlir::Operation *op);
+  mlir::LogicalResult convertWhile(mlir::Operation *op);
   mlir::LogicalResult convertIf(mlir::Operation *op);
   mlir::LogicalResult convertCut(mlir::Operation *op, const Decision &decision);
   void convertReturn(mlir::Operation *op);
@@ -40,6 +41,11 @@ private:
   mlir::Value finish(mlir::Operation *op, const Decision &decision, mlir::Value partial, ShardingAttr to);
   mlir::Value addBias(mlir::Operation *op, mlir::Value sum, ShardingAttr sharding);
 
+  /// The type of a value of a function or region: a shard's, or as it is.
+  mlir::Type valueType(mlir::Value value) {
+    ShardingAttr sharding = analysis.of(value);
+    return sharding ? localType(mlir::cast<mlir::RankedTensorType>(value.getType()), sharding) : value.getType();
+  }
   /// The local value of a whole one, cut as `to`.
   mlir::Value localValue(mlir::Value value, ShardingAttr to);
   mlir::Value redistribute(mlir::Location loc, mlir::Value local, mlir::RankedTensorType type, ShardingAttr from,

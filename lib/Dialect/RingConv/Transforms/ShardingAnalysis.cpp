@@ -144,35 +144,58 @@ LogicalResult ShardingAnalysis::analyze(Operation *op) {
 }
 
 /// Carried values keep the sharding they come with; a value that comes whole but
-/// is computed cut in the body is cut from the start.
-LogicalResult ShardingAnalysis::analyzeLoop(Operation *op) {
-  auto loop = dyn_cast<scf::ForOp>(op);
-  if (!loop)
-    return op->emitOpError() << "is not partitioned yet; write the loop as scf.for";
-  SmallVector<ShardingAttr> carried;
-  for (auto [init, result] : llvm::zip(loop.getInitArgs(), loop.getResults())) {
-    ShardingAttr s = of(init);
-    ShardingAttr want = wanted.lookup(result) ? wanted.lookup(result) : hints.lookup(result);
-    carried.push_back(s && s.isReplicated() && want ? want : s);
-  }
-  // Each round cuts at least one more carried value.
+/// is computed cut in the body is cut from the start. Each round cuts at least
+/// one more carried value.
+LogicalResult ShardingAnalysis::analyzeCarried(Block::BlockArgListType args, Block &body,
+                                               llvm::function_ref<LogicalResult()> analyzeBody,
+                                               SmallVectorImpl<ShardingAttr> &carried) {
   for (bool changed = true; changed;) {
     changed = false;
-    for (auto [arg, s] : llvm::zip(loop.getRegionIterArgs(), carried))
+    for (auto [arg, s] : llvm::zip(args, carried))
       shardings[arg] = s;
-    if (failed(analyze(*loop.getBody())))
+    if (failed(analyzeBody()))
       return failure();
-    for (auto [i, yielded] : llvm::enumerate(loop.getBody()->getTerminator()->getOperands())) {
+    for (auto [i, yielded] : llvm::enumerate(body.getTerminator()->getOperands())) {
       ShardingAttr s = of(yielded);
-      if (s && carried[i].isReplicated() && !s.isReplicated() && loop.getRegionIterArgs()[i] != yielded) {
+      if (s && carried[i].isReplicated() && !s.isReplicated() && args[i] != yielded) {
         carried[i] = s;
         changed = true;
       }
     }
   }
-  for (auto [result, s] : llvm::zip(loop.getResults(), carried))
-    shardings[result] = s;
   return success();
+}
+
+LogicalResult ShardingAnalysis::analyzeLoop(Operation *op) {
+  auto loop = dyn_cast<scf::ForOp>(op);
+  SmallVector<ShardingAttr> carried;
+  OperandRange inits = loop ? OperandRange(loop.getInitArgs()) : cast<scf::WhileOp>(op).getInits();
+  for (auto [i, init] : llvm::enumerate(inits)) {
+    ShardingAttr s = of(init), want;
+    if (loop)
+      want = wanted.lookup(loop.getResult(i)) ? wanted.lookup(loop.getResult(i)) : hints.lookup(loop.getResult(i));
+    carried.push_back(s && s.isReplicated() && want ? want : s);
+  }
+  if (loop) {
+    if (failed(analyzeCarried(loop.getRegionIterArgs(), *loop.getBody(), [&] { return analyze(*loop.getBody()); },
+                              carried)))
+      return failure();
+    for (auto [result, s] : llvm::zip(loop.getResults(), carried))
+      shardings[result] = s;
+    return success();
+  }
+  auto whileOp = cast<scf::WhileOp>(op);
+  Block &before = *whileOp.getBeforeBody(), &after = *whileOp.getAfterBody();
+  // What the condition passes on is what the body and the results get.
+  auto analyzeBoth = [&]() -> LogicalResult {
+    if (failed(analyze(before)))
+      return failure();
+    for (auto [i, value] : llvm::enumerate(whileOp.getConditionOp().getArgs()))
+      if (ShardingAttr s = of(value))
+        shardings[after.getArgument(i)] = shardings[whileOp.getResult(i)] = s;
+    return analyze(after);
+  };
+  return analyzeCarried(before.getArguments(), after, analyzeBoth, carried);
 }
 
 LogicalResult ShardingAnalysis::analyzeBranch(Operation *op) {

@@ -33,6 +33,9 @@ private:
   mlir::LogicalResult analyze(mlir::Block &block);
   mlir::LogicalResult analyze(mlir::Operation *op);
   mlir::LogicalResult analyzeLoop(mlir::Operation *op);
+  mlir::LogicalResult analyzeCarried(mlir::Block::BlockArgListType args, mlir::Block &body,
+                                     llvm::function_ref<mlir::LogicalResult()> analyzeBody,
+                                     llvm::SmallVectorImpl<ShardingAttr> &carried);
   mlir::LogicalResult analyzeBranch(mlir::Operation *op);
   mlir::LogicalResult analyzeUncut(mlir::Operation *op);
   ShardingAttr whole(mlir::Value value) const;

@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace ringconv;
@@ -56,7 +57,13 @@ static FailureOr<Factors> linalgFactors(linalg::LinalgOp op) {
           if (auto dim = dyn_cast<AffineDimExpr>(e))
             fixed[dim.getPosition()] = true;
         });
+  // Partial sums travel in the accumulation type, which the operation has no
+  // form for if its result is narrower.
   bool sum = isSum(op) && startsFromZero(op.getDpsInits()[0]);
+  if (sum) {
+    Type element = getElementTypeOrSelf(op.getDpsInits()[0].getType());
+    sum = accumulationType(element) == element;
+  }
   Factors factors;
   for (unsigned loop = 0; loop < op.getNumLoops(); ++loop) {
     bool reduction = iterators[loop] == utils::IteratorType::reduction;

@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The entry points of the simulated NCCL.
+#include "Plan.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <random>
+#include <thread>
+#include <unistd.h>
+
+using namespace gpusim;
+
+#define GPUSIM_EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace {
+
+ncclComm *newComm(int size, int rank, const std::string &token) {
+  CUcontext context = nullptr;
+  CUdevice device = 0;
+  if (cuCtxGetCurrent(&context) != CUDA_SUCCESS || !context ||
+      cuCtxGetDevice(&device) != CUDA_SUCCESS)
+    return nullptr;
+  auto *c = new ncclComm;
+  c->rank = rank;
+  c->size = size;
+  c->token = token;
+  c->context = context;
+  c->device = device;
+  return c;
+}
+
+ncclResult_t initComm(ncclComm_t *out, int size, const std::string &token,
+                      int rank) {
+  if (!out || size < 1 || rank < 0 || rank >= size)
+    return note(ncclInvalidArgument);
+  ncclComm *c = newComm(size, rank, token);
+  if (!c)
+    return note(ncclUnhandledCudaError); // no current context
+  *out = c;
+  auto init = [c, out] {
+    ncclResult_t r = c->connect();
+    if (r != ncclSuccess) {
+      *out = nullptr;
+      delete c;
+    }
+    return r;
+  };
+  if (group().depth) {
+    group().inits.push_back(init);
+    return ncclSuccess;
+  }
+  return init();
+}
+
+std::string tokenOf(const ncclUniqueId &id) {
+  std::string text;
+  char two[3];
+  for (int n = 0; n < 32; ++n) {
+    snprintf(two, sizeof two, "%02x", (unsigned char)id.internal[n]);
+    text += two;
+  }
+  return text;
+}
+
+/// Waits until everything that was issued has run.
+void drain(ncclComm *c) {
+  std::unique_lock<std::mutex> lock(c->mutex);
+  c->changed.wait(lock, [&] { return c->served == c->issued && !c->busy; });
+}
+
+} // namespace
+
+//===-- Communicators -----------------------------------------------------===//
+
+GPUSIM_EXPORT ncclResult_t ncclGetVersion(int *version) {
+  if (!version)
+    return ncclInvalidArgument;
+  *version = 22809;
+  return ncclSuccess;
+}
+
+/// With NCCL_COMM_ID the id is a function of that text, as in NCCL.
+GPUSIM_EXPORT ncclResult_t ncclGetUniqueId(ncclUniqueId *id) {
+  if (!id)
+    return ncclInvalidArgument;
+  memset(id, 0, sizeof *id);
+  const char *fixed = getenv("NCCL_COMM_ID");
+  if (fixed && *fixed) {
+    uint64_t hash = 0xcbf29ce484222325ull; // FNV-1a
+    for (const char *p = fixed; *p; ++p)
+      hash = (hash ^ (unsigned char)*p) * 0x100000001b3ull;
+    memcpy(id->internal, &hash, sizeof hash);
+    return ncclSuccess;
+  }
+  std::random_device random;
+  for (int n = 0; n < 32; n += 4) {
+    uint32_t v = random();
+    memcpy(id->internal + n, &v, 4);
+  }
+  return ncclSuccess;
+}
+
+GPUSIM_EXPORT ncclResult_t ncclCommInitRank(ncclComm_t *out, int size,
+                                            ncclUniqueId id, int rank) {
+  return initComm(out, size, tokenOf(id), rank);
+}
+GPUSIM_EXPORT ncclResult_t ncclCommInitRankConfig(ncclComm_t *out, int size,
+                                                  ncclUniqueId id, int rank,
+                                                  ncclConfig_t *) {
+  return initComm(out, size, tokenOf(id), rank);
+}
+GPUSIM_EXPORT ncclResult_t ncclCommInitAll(ncclComm_t *out, int size,
+                                           const int *devices) {
+  ncclUniqueId id;
+  if (!out || size < 1)
+    return ncclInvalidArgument;
+  const char *fixed = getenv("NCCL_COMM_ID");
+  std::string kept = fixed ? fixed : "";
+  unsetenv("NCCL_COMM_ID"); // these ranks are all in this process
+  ncclGetUniqueId(&id);
+  if (!kept.empty())
+    setenv("NCCL_COMM_ID", kept.c_str(), 1);
+  ncclResult_t r = ncclGroupStart();
+  for (int n = 0; n < size && r == ncclSuccess; ++n) {
+    CUcontext c;
+    if (cuDevicePrimaryCtxRetain(&c, devices ? devices[n] : n) !=
+        CUDA_SUCCESS) {
+      note(ncclInvalidArgument);
+      break;
+    }
+    cuCtxPushCurrent_v2(c);
+    r = ncclCommInitRank(&out[n], size, id, n);
+    cuCtxPopCurrent_v2(nullptr);
+  }
+  ncclResult_t end = ncclGroupEnd();
+  return r != ncclSuccess ? r : end;
+}
+
+/// Every rank learns every colour and key, and computes the same groups.
+GPUSIM_EXPORT ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key,
+                                         ncclComm_t *out, ncclConfig_t *) {
+  if (!comm || !out)
+    return ncclInvalidArgument;
+  drain(comm);
+  *out = nullptr;
+  std::vector<int> mine = {color, key}, all(2 * comm->size);
+  std::vector<Message> sends, receives;
+  for (int peer = 0; peer < comm->size; ++peer) {
+    Message m;
+    m.peer = peer;
+    m.what = whatOf(Kind::Split, 0);
+    m.bytes = 2 * sizeof(int);
+    m.data = (uint8_t *)mine.data();
+    sends.push_back(m);
+    m.data = (uint8_t *)&all[2 * peer];
+    receives.push_back(m);
+  }
+  if (!comm->exchange(sends, receives))
+    return comm->error;
+  std::string token = comm->token + "." + std::to_string(++comm->splits) + "." +
+                      std::to_string(color);
+  if (color < 0)
+    return ncclSuccess;                     // NCCL_SPLIT_NOCOLOR
+  std::vector<std::pair<int, int>> members; // key, old rank
+  for (int n = 0; n < comm->size; ++n)
+    if (all[2 * n] == color)
+      members.push_back({all[2 * n + 1], n});
+  std::sort(members.begin(), members.end());
+  int rank = 0;
+  for (size_t n = 0; n < members.size(); ++n)
+    if (members[n].second == comm->rank)
+      rank = n;
+  cuCtxPushCurrent_v2(comm->context);
+  ncclResult_t r = initComm(out, members.size(), token, rank);
+  cuCtxPopCurrent_v2(nullptr);
+  return r;
+}
+
+GPUSIM_EXPORT ncclResult_t ncclCommFinalize(ncclComm_t comm) {
+  if (!comm)
+    return ncclInvalidArgument;
+  drain(comm);
+  return ncclSuccess;
+}
+GPUSIM_EXPORT ncclResult_t ncclCommDestroy(ncclComm_t comm) {
+  if (!comm)
+    return ncclSuccess;
+  drain(comm);
+  comm->disconnect();
+  delete comm;
+  return ncclSuccess;
+}
+GPUSIM_EXPORT ncclResult_t ncclCommAbort(ncclComm_t comm) {
+  if (!comm)
+    return ncclSuccess;
+  comm->aborted = true;
+  comm->fail(ncclRemoteError, "aborted");
+  return ncclCommDestroy(comm);
+}
+GPUSIM_EXPORT ncclResult_t ncclCommGetAsyncError(ncclComm_t comm,
+                                                 ncclResult_t *error) {
+  if (!comm || !error)
+    return ncclInvalidArgument;
+  *error = comm->error;
+  return ncclSuccess;
+}
+GPUSIM_EXPORT ncclResult_t ncclCommCount(const ncclComm_t comm, int *count) {
+  if (!comm || !count)
+    return ncclInvalidArgument;
+  *count = comm->size;
+  return ncclSuccess;
+}
+GPUSIM_EXPORT ncclResult_t ncclCommCuDevice(const ncclComm_t comm,
+                                            int *device) {
+  if (!comm || !device)
+    return ncclInvalidArgument;
+  *device = comm->device;
+  return ncclSuccess;
+}
+GPUSIM_EXPORT ncclResult_t ncclCommUserRank(const ncclComm_t comm, int *rank) {
+  if (!comm || !rank)
+    return ncclInvalidArgument;
+  *rank = comm->rank;
+  return ncclSuccess;
+}
+GPUSIM_EXPORT ncclResult_t ncclCommRegister(const ncclComm_t comm, void *buffer,
+                                            size_t, void **handle) {
+  if (!comm || !handle)
+    return ncclInvalidArgument;
+  *handle = buffer;
+  return ncclSuccess;
+}
+GPUSIM_EXPORT ncclResult_t ncclCommDeregister(const ncclComm_t comm, void *) {
+  return comm ? ncclSuccess : ncclInvalidArgument;
+}
+GPUSIM_EXPORT ncclResult_t ncclMemAlloc(void **out, size_t bytes) {
+  CUresult r = cuMemAlloc_v2((CUdeviceptr *)out, bytes);
+  return r == CUDA_SUCCESS ? ncclSuccess : ncclUnhandledCudaError;
+}
+GPUSIM_EXPORT ncclResult_t ncclMemFree(void *p) {
+  CUresult r = cuMemFree_v2((CUdeviceptr)p);
+  return r == CUDA_SUCCESS ? ncclSuccess : ncclUnhandledCudaError;
+}
+
+/// residence 1: the scalar lies in host memory; 0: in device memory.
+GPUSIM_EXPORT ncclResult_t ncclRedOpCreatePreMulSum(ncclRedOp_t *op,
+                                                    void *scalar,
+                                                    ncclDataType_t type,
+                                                    int residence,
+                                                    ncclComm_t comm) {
+  if (!op || !scalar || !comm || (type != ncclFloat32 && type != ncclFloat64))
+    return ncclInvalidArgument; // other types are not simulated
+  const void *p = residence
+                      ? scalar
+                      : gpusimHostAddress((CUdeviceptr)scalar, typeBytes(type));
+  if (!p)
+    return ncclInvalidArgument;
+  ReduceOp r;
+  r.premul = true;
+  r.scalar = type == ncclFloat32 ? *(const float *)p : *(const double *)p;
+  comm->customOps.push_back(r);
+  *op = ncclNumOps + comm->customOps.size() - 1;
+  return ncclSuccess;
+}
+GPUSIM_EXPORT ncclResult_t ncclRedOpDestroy(ncclRedOp_t, ncclComm_t comm) {
+  return comm ? ncclSuccess : ncclInvalidArgument;
+}
+
+GPUSIM_EXPORT const char *ncclGetErrorString(ncclResult_t r) {
+  static const char *const texts[] = {
+      "no error",
+      "unhandled cuda error",
+      "unhandled system error",
+      "internal error",
+      "invalid argument",
+      "invalid usage",
+      "remote process exited or there was a network error",
+      "NCCL operation in progress"};
+  return r >= 0 && r < 8 ? texts[r] : "unknown result code";
+}
+GPUSIM_EXPORT const char *ncclGetLastError(ncclComm_t) { return ""; }
+
+//===-- Communication -----------------------------------------------------===//
+
+GPUSIM_EXPORT ncclResult_t ncclGroupStart(void) {
+  ++group().depth;
+  return ncclSuccess;
+}
+GPUSIM_EXPORT ncclResult_t ncclGroupEnd(void) {
+  Group &g = group();
+  if (!g.depth)
+    return ncclInvalidUsage;
+  return --g.depth ? ncclSuccess : endGroup(g);
+}
+
+GPUSIM_EXPORT ncclResult_t ncclSend(const void *buffer, size_t count,
+                                    ncclDataType_t type, int peer,
+                                    ncclComm_t comm, CUstream stream) {
+  Call c;
+  c.isSend = true;
+  c.send = buffer;
+  c.count = count;
+  c.type = type;
+  c.peer = peer;
+  c.stream = stream;
+  return enqueue(comm, c);
+}
+GPUSIM_EXPORT ncclResult_t ncclRecv(void *buffer, size_t count,
+                                    ncclDataType_t type, int peer,
+                                    ncclComm_t comm, CUstream stream) {
+  Call c;
+  c.recv = buffer;
+  c.count = count;
+  c.type = type;
+  c.peer = peer;
+  c.stream = stream;
+  return enqueue(comm, c);
+}
+GPUSIM_EXPORT ncclResult_t ncclAllReduce(const void *s, void *r, size_t n,
+                                         ncclDataType_t t, ncclRedOp_t op,
+                                         ncclComm_t c, CUstream stream) {
+  return collective(Kind::AllReduce, s, r, n, t, op, 0, c, stream);
+}
+GPUSIM_EXPORT ncclResult_t ncclReduce(const void *s, void *r, size_t n,
+                                      ncclDataType_t t, ncclRedOp_t op,
+                                      int root, ncclComm_t c, CUstream stream) {
+  return collective(Kind::Reduce, s, r, n, t, op, root, c, stream);
+}
+GPUSIM_EXPORT ncclResult_t ncclReduceScatter(const void *s, void *r, size_t n,
+                                             ncclDataType_t t, ncclRedOp_t op,
+                                             ncclComm_t c, CUstream stream) {
+  return collective(Kind::ReduceScatter, s, r, n, t, op, 0, c, stream);
+}
+GPUSIM_EXPORT ncclResult_t ncclAllGather(const void *s, void *r, size_t n,
+                                         ncclDataType_t t, ncclComm_t c,
+                                         CUstream stream) {
+  return collective(Kind::AllGather, s, r, n, t, 0, 0, c, stream);
+}
+GPUSIM_EXPORT ncclResult_t ncclBroadcast(const void *s, void *r, size_t n,
+                                         ncclDataType_t t, int root,
+                                         ncclComm_t c, CUstream stream) {
+  return collective(Kind::Broadcast, s, r, n, t, 0, root, c, stream);
+}
+GPUSIM_EXPORT ncclResult_t ncclBcast(void *b, size_t n, ncclDataType_t t,
+                                     int root, ncclComm_t c, CUstream stream) {
+  return ncclBroadcast(b, b, n, t, root, c, stream);
+}
+GPUSIM_EXPORT ncclResult_t ncclAlltoAll(const void *s, void *r, size_t n,
+                                        ncclDataType_t t, ncclComm_t c,
+                                        CUstream stream) {
+  return collective(Kind::AlltoAll, s, r, n, t, 0, 0, c, stream);
+}

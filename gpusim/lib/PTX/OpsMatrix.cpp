@@ -1,0 +1,444 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// ldmatrix, stmatrix, movmatrix, mma.sync (PTX ISA, "Warp Level Matrix
+// Instructions").
+//
+// Every A and B fragment register has one shape: lane l holds row l/4 and E
+// neighbouring elements from column E*(l%4), E being the elements in 32 bits.
+// So the 32 lanes of a register are an 8 x 4E row-major tile. A consists of
+// tiles (row half, column block), B (stored by columns n) of column blocks;
+// C and D hold columns 2*(l%4) and 2*(l%4)+1 in two registers per row half.
+#include "Decoder.h"
+#include "Lanes.h"
+
+using namespace gpusim;
+
+namespace {
+
+//===-- Moving 8x8 tiles --------------------------------------------------===//
+
+enum MatrixFlags { Trans = 1, Shared32 = 2, Static = 4 };
+
+void rowAddresses(Warp &w, const Inst &i, uint32_t *addr) {
+  for (unsigned l = 0; l < warpSize; ++l) {
+    uint64_t a = i.flags & Static     ? 0
+                 : i.flags & Shared32 ? w.r<uint32_t>(i.a)[l]
+                                      : w.r<uint64_t>(i.a)[l] & ~windowMask;
+    a += i.imm;
+    addr[l] = a > 0xffffffffull ? 0xffffffffu : (uint32_t)a;
+  }
+}
+
+bool wholeWarp(Warp &w, const Inst &i) {
+  uint32_t gone = w.exited | ~w.lanes;
+  if (gone)
+    w.fault(FaultKind::PartialWarp, __builtin_ctz(gone),
+            "a warp-wide operation without lanes " + laneList(gone));
+  return converge(w, i, fullMask);
+}
+
+void loadMatrix(Warp &w, const Inst &i) {
+  if (!wholeWarp(w, i))
+    return;
+  uint32_t addr[warpSize];
+  rowAddresses(w, i, addr);
+  uint32_t lanes = i.vec == 4 ? fullMask : (1u << (8 * i.vec)) - 1;
+  sharedAccess(w, i, addr, lanes, 16, Access::Read);
+  const uint32_t *regs = &w.kernel->operandTable[i.target];
+  for (unsigned n = 0; n < i.vec; ++n) {
+    auto *d = reinterpret_cast<uint8_t *>(w.r<uint32_t>(regs[n]));
+    for (unsigned row = 0; row < 8; ++row) {
+      const uint8_t *from = &w.block->shared[addr[8 * n + row]];
+      if (!(i.flags & Trans)) {
+        memcpy(d + 16 * row, from, 16);
+        continue;
+      }
+      for (unsigned col = 0; col < 8; ++col)
+        memcpy(d + 16 * col + 2 * row, from + 2 * col, 2);
+    }
+  }
+}
+
+void storeMatrix(Warp &w, const Inst &i) {
+  if (!wholeWarp(w, i))
+    return;
+  uint32_t addr[warpSize];
+  rowAddresses(w, i, addr);
+  uint32_t lanes = i.vec == 4 ? fullMask : (1u << (8 * i.vec)) - 1;
+  sharedAccess(w, i, addr, lanes, 16, Access::Write);
+  const uint32_t *regs = &w.kernel->operandTable[i.target];
+  for (unsigned n = 0; n < i.vec; ++n) {
+    auto *d = reinterpret_cast<const uint8_t *>(w.r<uint32_t>(regs[n]));
+    for (unsigned row = 0; row < 8; ++row) {
+      uint8_t *to = &w.block->shared[addr[8 * n + row]];
+      for (unsigned col = 0; col < 8; ++col)
+        memcpy(to + 2 * col,
+               i.flags & Trans ? d + 16 * col + 2 * row
+                               : d + 16 * row + 2 * col,
+               2);
+    }
+  }
+}
+
+void moveMatrix(Warp &w, const Inst &i) {
+  if (!wholeWarp(w, i))
+    return;
+  uint16_t in[64], out[64];
+  memcpy(in, w.r<uint32_t>(i.a), sizeof in);
+  for (unsigned r = 0; r < 8; ++r)
+    for (unsigned c = 0; c < 8; ++c)
+      out[8 * c + r] = in[8 * r + c];
+  memcpy(w.r<uint32_t>(i.d), out, sizeof out);
+}
+
+bool decodeTile(Decoder &d, const Stmt &s) {
+  Mods m(s);
+  bool load = s.name == "ldmatrix";
+  bool ok = m.take("sync") & m.take("aligned") & m.take("m8n8");
+  std::string num = m.oneOf({"x1", "x2", "x4"});
+  bool trans = m.take("trans");
+  ok &= m.take("shared") || m.take("shared::cta");
+  std::string t = m.type();
+  m.done();
+  if (!ok || num.empty() || t != "b16")
+    m.unsupported();
+  d.count(s, 2);
+  const Operand &data = s.ops[load ? 0 : 1];
+  unsigned n = num[1] - '0';
+  std::vector<uint32_t> regs;
+  if (data.kind == Operand::Vec && data.elems.size() == n)
+    for (const Operand &e : data.elems)
+      regs.push_back(load ? d.dst(e, 32) : d.src(e, 32));
+  else if (n == 1 && data.kind == Operand::Ident)
+    regs.push_back(load ? d.dst(data, 32) : d.src(data, 32));
+  else
+    d.fail("'" + s.name + "' needs " + std::to_string(n) + " registers");
+  Decoder::Address a = d.address(s.ops[load ? 1 : 0]);
+  if (a.isStatic && a.space != Space::Shared)
+    d.fail("'" + s.name + "' outside shared memory");
+  uint32_t at = d.table(regs);
+  Inst &i = d.emit(load ? loadMatrix : storeMatrix, Class::Matrix);
+  i.a = a.reg, i.imm = a.offset, i.target = at, i.vec = n;
+  i.flags = (trans ? Trans : 0) | (a.isStatic ? Static : 0) |
+            (!a.isStatic && a.regBits == 32 ? Shared32 : 0);
+  return true;
+}
+
+bool decodeMoveMatrix(Decoder &d, const Stmt &s) {
+  Mods m(s);
+  bool ok =
+      m.take("sync") & m.take("aligned") & m.take("m8n8") & m.take("trans");
+  std::string t = m.type();
+  m.done();
+  if (!ok || t != "b16")
+    m.unsupported();
+  d.count(s, 2);
+  uint32_t a = d.src(s.ops[1], 32), o = d.dst(s.ops[0], 32);
+  Inst &i = d.emit(moveMatrix, Class::Matrix);
+  i.a = a, i.d = o;
+  return true;
+}
+
+//===-- mma ---------------------------------------------------------------===//
+
+struct F16In {
+  static constexpr unsigned E = 2;
+  static void row(const uint32_t *in, float *out) {
+#ifdef __F16C__
+    _mm256_storeu_ps(out,
+                     _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)in)));
+#else
+    for (unsigned n = 0; n < 8; ++n)
+      out[n] = halfToFloat(in[n / 2] >> (16 * (n % 2)));
+#endif
+  }
+};
+struct Bf16In {
+  static constexpr unsigned E = 2;
+  static void row(const uint32_t *in, float *out) {
+    for (unsigned n = 0; n < 4; ++n) {
+      out[2 * n] = floatOf(in[n] << 16);
+      out[2 * n + 1] = floatOf(in[n] & 0xffff0000u);
+    }
+  }
+};
+/// The unit reads the upper 19 bits only.
+struct Tf32In {
+  static constexpr unsigned E = 1;
+  static void row(const uint32_t *in, float *out) {
+    for (unsigned n = 0; n < 4; ++n)
+      out[n] = floatOf(in[n] & 0xffffe000u);
+  }
+};
+
+#ifdef __AVX2__
+/// 4x4 blocks in registers.
+template <unsigned K> void transpose(const float (*in)[K], float (*out)[8]) {
+  for (unsigned n = 0; n < 8; n += 4)
+    for (unsigned k = 0; k < K; k += 4) {
+      __m128 r0 = _mm_loadu_ps(&in[n][k]), r1 = _mm_loadu_ps(&in[n + 1][k]),
+             r2 = _mm_loadu_ps(&in[n + 2][k]), r3 = _mm_loadu_ps(&in[n + 3][k]);
+      _MM_TRANSPOSE4_PS(r0, r1, r2, r3);
+      _mm_storeu_ps(&out[k][n], r0);
+      _mm_storeu_ps(&out[k + 1][n], r1);
+      _mm_storeu_ps(&out[k + 2][n], r2);
+      _mm_storeu_ps(&out[k + 3][n], r3);
+    }
+}
+/// Eight rows of sums stay in registers over all k.
+template <unsigned K>
+void multiply8(float (*acc)[8], const float (*a)[K], const float (*b)[8]) {
+  __m256 s0 = _mm256_loadu_ps(acc[0]), s1 = _mm256_loadu_ps(acc[1]),
+         s2 = _mm256_loadu_ps(acc[2]), s3 = _mm256_loadu_ps(acc[3]),
+         s4 = _mm256_loadu_ps(acc[4]), s5 = _mm256_loadu_ps(acc[5]),
+         s6 = _mm256_loadu_ps(acc[6]), s7 = _mm256_loadu_ps(acc[7]);
+  for (unsigned k = 0; k < K; ++k) {
+    __m256 v = _mm256_loadu_ps(b[k]);
+    s0 = _mm256_fmadd_ps(v, _mm256_broadcast_ss(&a[0][k]), s0);
+    s1 = _mm256_fmadd_ps(v, _mm256_broadcast_ss(&a[1][k]), s1);
+    s2 = _mm256_fmadd_ps(v, _mm256_broadcast_ss(&a[2][k]), s2);
+    s3 = _mm256_fmadd_ps(v, _mm256_broadcast_ss(&a[3][k]), s3);
+    s4 = _mm256_fmadd_ps(v, _mm256_broadcast_ss(&a[4][k]), s4);
+    s5 = _mm256_fmadd_ps(v, _mm256_broadcast_ss(&a[5][k]), s5);
+    s6 = _mm256_fmadd_ps(v, _mm256_broadcast_ss(&a[6][k]), s6);
+    s7 = _mm256_fmadd_ps(v, _mm256_broadcast_ss(&a[7][k]), s7);
+  }
+  _mm256_storeu_ps(acc[0], s0), _mm256_storeu_ps(acc[1], s1);
+  _mm256_storeu_ps(acc[2], s2), _mm256_storeu_ps(acc[3], s3);
+  _mm256_storeu_ps(acc[4], s4), _mm256_storeu_ps(acc[5], s5);
+  _mm256_storeu_ps(acc[6], s6), _mm256_storeu_ps(acc[7], s7);
+}
+/// Two registers of sums to eight rows, and back.
+void joinSums(const float *c0, const float *c1, float (*rows)[8]) {
+  for (unsigned r = 0; r < 8; ++r) {
+    __m128 x = _mm_loadu_ps(c0 + 4 * r), y = _mm_loadu_ps(c1 + 4 * r);
+    _mm_storeu_ps(rows[r], _mm_unpacklo_ps(x, y));
+    _mm_storeu_ps(rows[r] + 4, _mm_unpackhi_ps(x, y));
+  }
+}
+void splitSums(const float (*rows)[8], float *d0, float *d1) {
+  for (unsigned r = 0; r < 8; ++r) {
+    __m128 x = _mm_loadu_ps(rows[r]), y = _mm_loadu_ps(rows[r] + 4);
+    _mm_storeu_ps(d0 + 4 * r, _mm_shuffle_ps(x, y, _MM_SHUFFLE(2, 0, 2, 0)));
+    _mm_storeu_ps(d1 + 4 * r, _mm_shuffle_ps(x, y, _MM_SHUFFLE(3, 1, 3, 1)));
+  }
+}
+#else
+template <unsigned K> void transpose(const float (*in)[K], float (*out)[8]) {
+  for (unsigned k = 0; k < K; ++k)
+    for (unsigned n = 0; n < 8; ++n)
+      out[k][n] = in[n][k];
+}
+template <unsigned K>
+void multiply8(float (*acc)[8], const float (*a)[K], const float (*b)[8]) {
+  for (unsigned r = 0; r < 8; ++r)
+    for (unsigned k = 0; k < K; ++k)
+      for (unsigned n = 0; n < 8; ++n)
+        acc[r][n] = __builtin_fmaf(b[k][n], a[r][k], acc[r][n]);
+}
+void joinSums(const float *c0, const float *c1, float (*rows)[8]) {
+  for (unsigned l = 0; l < warpSize; ++l) {
+    rows[l / 4][2 * (l % 4)] = c0[l];
+    rows[l / 4][2 * (l % 4) + 1] = c1[l];
+  }
+}
+void splitSums(const float (*rows)[8], float *d0, float *d1) {
+  for (unsigned l = 0; l < warpSize; ++l) {
+    d0[l] = rows[l / 4][2 * (l % 4)];
+    d1[l] = rows[l / 4][2 * (l % 4) + 1];
+  }
+}
+#endif
+
+/// D = A*B + C, 16 x 8 x K, in f32: products are exact or fused, added in the
+/// order of k. A device adds in another, unspecified order.
+template <class In, unsigned K>
+void product(float (*acc)[8], const Warp &w, const uint32_t *aRegs,
+             const uint32_t *bRegs) {
+  constexpr unsigned block = 4 * In::E, blocks = K / block;
+  alignas(64) float a[16][K], bt[8][K], b[K][8];
+  for (unsigned c = 0; c < blocks; ++c) {
+    for (unsigned half = 0; half < 2; ++half) {
+      const uint32_t *in = w.r<uint32_t>(aRegs[2 * c + half]);
+      for (unsigned r = 0; r < 8; ++r)
+        In::row(in + 4 * r, &a[8 * half + r][c * block]);
+    }
+    const uint32_t *in = w.r<uint32_t>(bRegs[c]);
+    for (unsigned n = 0; n < 8; ++n)
+      In::row(in + 4 * n, &bt[n][c * block]);
+  }
+  transpose<K>(bt, b);
+  multiply8<K>(acc, a, b);
+  multiply8<K>(acc + 8, a + 8, b);
+}
+
+/// Operand table: 4 (or 2 for f16 sums) of D, A, B, then C.
+template <class In, unsigned K, bool HalfSums>
+void mmaFloat(Warp &w, const Inst &i) {
+  if (!wholeWarp(w, i))
+    return;
+  constexpr unsigned cRegs = HalfSums ? 2 : 4, blocks = K / (4 * In::E);
+  const uint32_t *d = &w.kernel->operandTable[i.target], *a = d + cRegs,
+                 *b = a + 2 * blocks, *c = b + blocks;
+  alignas(64) float acc[16][8];
+  for (unsigned half = 0; half < 2; ++half) {
+    if (HalfSums) {
+      const auto *in = w.r<uint32_t>(c[half]);
+      for (unsigned r = 0; r < 8; ++r)
+        F16In::row(in + 4 * r, acc[8 * half + r]);
+      continue;
+    }
+    joinSums(w.r<float>(c[2 * half]), w.r<float>(c[2 * half + 1]),
+             acc + 8 * half);
+  }
+  product<In, K>(acc, w, a, b);
+  for (unsigned half = 0; half < 2; ++half) {
+    if (HalfSums) {
+      auto *out = w.r<uint32_t>(d[half]);
+      for (unsigned l = 0; l < warpSize; ++l) {
+        const float *v = &acc[8 * half + l / 4][2 * (l % 4)];
+        out[l] = floatToHalf(v[0]) | (uint32_t)floatToHalf(v[1]) << 16;
+      }
+      continue;
+    }
+    splitSums(acc + 8 * half, w.r<float>(d[2 * half]),
+              w.r<float>(d[2 * half + 1]));
+  }
+}
+
+/// 8-bit integers, 16 x 8 x K with K 16 or 32. imm: bit 0 A signed, bit 1 B
+/// signed, bit 2 saturate.
+void mmaInt8(Warp &w, const Inst &i) {
+  if (!wholeWarp(w, i))
+    return;
+  const unsigned blocks = i.vec;
+  const uint32_t *d = &w.kernel->operandTable[i.target], *a = d + 4,
+                 *b = a + 2 * blocks, *c = b + blocks;
+  auto value = [&](uint32_t reg, unsigned row, unsigned col, bool sign) {
+    uint8_t v = w.r<uint32_t>(reg)[4 * row + col / 4] >> (8 * (col % 4));
+    return sign ? (int)(int8_t)v : (int)v;
+  };
+  int32_t out[4][warpSize];
+  for (unsigned l = 0; l < warpSize; ++l)
+    for (unsigned n = 0; n < 4; ++n) {
+      unsigned half = n / 2, row = l / 4, col = 2 * (l % 4) + n % 2;
+      int64_t sum = w.r<int32_t>(c[n])[l];
+      for (unsigned k = 0; k < 16 * blocks; ++k)
+        sum += value(a[2 * (k / 16) + half], row, k % 16, i.imm & 1) *
+               value(b[k / 16], col, k % 16, i.imm & 2);
+      if (i.imm & 4)
+        sum = sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum;
+      out[n][l] = (int32_t)sum;
+    }
+  for (unsigned n = 0; n < 4; ++n)
+    memcpy(w.r<int32_t>(d[n]), out[n], sizeof out[n]);
+}
+
+/// f64, 8 x 8 x 4: one element per register.
+void mmaDouble(Warp &w, const Inst &i) {
+  if (!wholeWarp(w, i))
+    return;
+  const uint32_t *regs = &w.kernel->operandTable[i.target];
+  const auto *a = w.r<double>(regs[2]), *b = w.r<double>(regs[3]);
+  double out[2][warpSize];
+  for (unsigned l = 0; l < warpSize; ++l)
+    for (unsigned n = 0; n < 2; ++n) {
+      unsigned row = l / 4, col = 2 * (l % 4) + n;
+      double sum = w.r<double>(regs[4 + n])[l];
+      for (unsigned k = 0; k < 4; ++k)
+        sum = std::fma(a[4 * row + k], b[4 * col + k], sum);
+      out[n][l] = sum;
+    }
+  for (unsigned n = 0; n < 2; ++n)
+    memcpy(w.r<double>(regs[n]), out[n], sizeof out[n]);
+}
+
+struct Shape {
+  const char *shape, *a, *b, *sum; ///< sum: type of C and D
+  unsigned aRegs, bRegs, cRegs, cBits;
+  Handler fn;
+  Unit unit;
+  unsigned flops;
+};
+const Shape shapes[] = {
+    {"m16n8k16", "f16", "f16", "f32", 4, 2, 4, 32, mmaFloat<F16In, 16, false>,
+     Unit::TensorF16, 4096},
+    {"m16n8k16", "f16", "f16", "f16", 4, 2, 2, 32, mmaFloat<F16In, 16, true>,
+     Unit::TensorF16, 4096},
+    {"m16n8k8", "f16", "f16", "f32", 2, 1, 4, 32, mmaFloat<F16In, 8, false>,
+     Unit::TensorF16, 2048},
+    {"m16n8k8", "f16", "f16", "f16", 2, 1, 2, 32, mmaFloat<F16In, 8, true>,
+     Unit::TensorF16, 2048},
+    {"m16n8k16", "bf16", "bf16", "f32", 4, 2, 4, 32,
+     mmaFloat<Bf16In, 16, false>, Unit::TensorBf16, 4096},
+    {"m16n8k8", "bf16", "bf16", "f32", 2, 1, 4, 32, mmaFloat<Bf16In, 8, false>,
+     Unit::TensorBf16, 2048},
+    {"m16n8k8", "tf32", "tf32", "f32", 4, 2, 4, 32, mmaFloat<Tf32In, 8, false>,
+     Unit::TensorTf32, 2048},
+    {"m16n8k4", "tf32", "tf32", "f32", 2, 1, 4, 32, mmaFloat<Tf32In, 4, false>,
+     Unit::TensorTf32, 1024},
+    {"m16n8k32", "s8", "s8", "s32", 4, 2, 4, 32, mmaInt8, Unit::TensorInt,
+     8192},
+    {"m16n8k16", "s8", "s8", "s32", 2, 1, 4, 32, mmaInt8, Unit::TensorInt,
+     4096},
+    {"m8n8k4", "f64", "f64", "f64", 1, 1, 2, 64, mmaDouble, Unit::TensorF64,
+     512},
+};
+
+bool sameInput(const char *want, const std::string &have) {
+  return have == want || (std::string(want) == "s8" && have == "u8");
+}
+
+void addRegs(Decoder &d, const Operand &o, unsigned n, unsigned bits, bool dst,
+             std::vector<uint32_t> &regs) {
+  if (o.kind != Operand::Vec && n == 1) {
+    regs.push_back(dst ? d.dst(o, bits) : d.src(o, bits));
+    return;
+  }
+  if (o.kind != Operand::Vec || o.elems.size() != n)
+    d.fail("mma fragment of " + std::to_string(o.elems.size()) +
+           " registers instead of " + std::to_string(n));
+  for (const Operand &e : o.elems)
+    regs.push_back(dst ? d.dst(e, bits) : d.src(e, bits));
+}
+
+bool decodeMma(Decoder &d, const Stmt &s) {
+  Mods m(s);
+  bool ok = m.take("sync") & m.take("aligned") & m.take("row") & m.take("col");
+  std::string c = m.type(), b = m.type(), a = m.type(), o = m.type();
+  bool sat = m.take("satfinite");
+  const Shape *shape = nullptr;
+  for (const Shape &p : shapes)
+    if (m.has(p.shape) && sameInput(p.a, a) && sameInput(p.b, b) &&
+        c == p.sum && o == p.sum)
+      shape = &p;
+  if (!ok || !shape || (sat && shape->unit != Unit::TensorInt))
+    m.unsupported();
+  m.take(shape->shape);
+  m.done();
+  d.count(s, 4);
+  unsigned bits = shape->cBits;
+  std::vector<uint32_t> regs;
+  addRegs(d, s.ops[0], shape->cRegs, bits, true, regs);
+  addRegs(d, s.ops[1], shape->aRegs, bits, false, regs);
+  addRegs(d, s.ops[2], shape->bRegs, bits, false, regs);
+  addRegs(d, s.ops[3], shape->cRegs, bits, false, regs);
+  uint32_t at = d.table(regs);
+  Inst &i = d.emit(shape->fn, Class::Tensor);
+  i.target = at, i.flops = shape->flops, i.unit = shape->unit;
+  i.vec = shape->bRegs;
+  i.imm = (a[0] == 's') | (b[0] == 's') << 1 | sat << 2;
+  return true;
+}
+
+} // namespace
+
+bool gpusim::decodeMatrix(Decoder &d, const Stmt &s) {
+  if (s.name == "ldmatrix" || s.name == "stmatrix")
+    return decodeTile(d, s);
+  if (s.name == "movmatrix")
+    return decodeMoveMatrix(d, s);
+  if (s.name == "mma")
+    return decodeMma(d, s);
+  return false;
+}

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Mutated PTX must be answered by an error or run; it must never crash, hang
+// or touch memory that is not its own.
+//   gpusim-fuzz COUNT SEED FILE.ptx...
+#include "Exec.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <random>
+#include <sstream>
+
+using namespace gpusim;
+
+static std::string contents(const char *path) {
+  std::stringstream s;
+  s << std::ifstream(path).rdbuf();
+  return s.str();
+}
+
+using Random = std::mt19937_64;
+
+static const char *const snippets[] = {
+    ";",
+    ",",
+    "{",
+    "}",
+    "[",
+    "]",
+    ".",
+    "@",
+    "!",
+    "%r1",
+    "%rd1",
+    "%p1",
+    "%f1",
+    ".b32",
+    ".u64",
+    ".f16x2",
+    "0",
+    "-1",
+    "0xffffffffffffffff",
+    "4294967295",
+    "bar.sync 0;",
+    "ret;",
+    "bra",
+    ".shared",
+    ".reg .b32 %r<999999999>;",
+    "ld.global.u32 %r1, [%rd1];",
+    "st.shared.v4.u32 [%r1], {%r1,%r1,%r1,%r1};",
+    "mma.sync",
+    "ldmatrix",
+    "cp.async.wait_group 0;",
+    ".local",
+    "call",
+    "(",
+    ")",
+    "0f7fffffff",
+    "// ",
+    "/*",
+    "\"",
+    "\\",
+    "trap;",
+    ".align 4096",
+    "[2147483647]"};
+
+/// Swaps, drops, doubles or replaces bytes, tokens and lines.
+static std::string mutate(std::string text, const std::string &other,
+                          Random &rng) {
+  auto pick = [&](size_t n) { return n ? rng() % n : 0; };
+  auto tokenAt = [&](const std::string &s, size_t at, size_t &end) {
+    while (at > 0 && !strchr(" \t\n,;[]{}", s[at - 1]))
+      --at;
+    end = at;
+    while (end < s.size() && !strchr(" \t\n,;[]{}", s[end]))
+      ++end;
+    return at;
+  };
+  for (int n = pick(4) ? 1 : 3; n > 0; --n) {
+    if (text.empty())
+      return text;
+    size_t at = pick(text.size()), end;
+    switch (pick(9)) {
+    case 0:
+      text[at] = (char)rng();
+      break;
+    case 1:
+      text.erase(at, 1 + pick(8));
+      break;
+    case 2:
+      text.insert(at, snippets[pick(sizeof snippets / sizeof *snippets)]);
+      break;
+    case 3: { // a token for another of the same text
+      size_t start = tokenAt(text, at, end), end2, from = pick(other.size());
+      size_t start2 = tokenAt(other, from, end2);
+      text.replace(start, end - start, other.substr(start2, end2 - start2));
+      break;
+    }
+    case 4: { // a line twice, or gone
+      size_t line = text.rfind('\n', at), next = text.find('\n', at);
+      if (line == std::string::npos || next == std::string::npos)
+        break;
+      std::string copy = text.substr(line, next - line);
+      if (pick(2))
+        text.insert(next, copy);
+      else
+        text.erase(line, next - line);
+      break;
+    }
+    case 5: { // a number
+      size_t start = tokenAt(text, at, end);
+      text.replace(start, end - start,
+                   std::to_string((int64_t)rng() >> pick(64)));
+      break;
+    }
+    case 6: { // a line moves
+      size_t line = text.rfind('\n', at), next = text.find('\n', at);
+      if (line == std::string::npos || next == std::string::npos)
+        break;
+      std::string copy = text.substr(line, next - line);
+      text.erase(line, next - line);
+      text.insert(pick(text.size()), copy);
+      break;
+    }
+    case 7:
+      text.resize(at);
+      break;
+    default: { // one modifier or digit less or more
+      size_t dot = text.find('.', at);
+      if (dot != std::string::npos)
+        text.insert(dot, pick(2) ? ".rn" : ".u16");
+    }
+    }
+  }
+  return text;
+}
+
+struct Tally {
+  unsigned refused = 0, faulted = 0, ran = 0;
+};
+
+static void runAll(const std::string &ptx, Random &rng, Tally &tally) {
+  std::unique_ptr<Module> module;
+  try {
+    module = loadModule(ptx, 0);
+  } catch (PTXError &) {
+    ++tally.refused;
+    return;
+  }
+  AllocationRef a = MemorySpace::get().allocate(4096, 0);
+  memset(a->data, 1, 4096);
+  MemorySpace::setValid(*a, a->base, 4096, true);
+  for (auto &k : module->kernels) {
+    LaunchConfig c;
+    c.block[0] = rng() % 2 ? 64 : 33;
+    c.grid[0] = 2;
+    c.dynamicShared = 4096;
+    c.params.resize(k.second->paramBytes);
+    for (auto &p : k.second->params)
+      for (uint32_t at = 0; at + 8 <= p.second; at += 8)
+        memcpy(&c.params[p.first + at], &a->base, 8);
+    for (auto &p : k.second->params)
+      if (p.second == 4)
+        c.params[p.first] = 16;
+    if (c.params.size() > 1u << 20 || k.second->staticShared > 1u << 20 ||
+        k.second->fileBytes > 1u << 22 || k.second->localBytes > 1u << 16)
+      continue;
+    LaunchOptions o;
+    o.seed = rng();
+    o.maxWarpInsts = 4000;
+    LaunchResult r = runKernel(*k.second, c, o);
+    ++(r.fault ? tally.faulted : tally.ran);
+  }
+  MemorySpace::get().release(a);
+}
+
+int main(int argc, char **argv) {
+  if (argc < 4)
+    return 2;
+  const int count = atoi(argv[1]);
+  const uint64_t seed = strtoull(argv[2], nullptr, 10);
+  std::vector<std::string> texts;
+  for (int n = 3; n < argc; ++n)
+    texts.push_back(contents(argv[n]));
+  Tally tally;
+  for (int n = 0; n < count; ++n) {
+    Random rng(seed * 1000003 + n);
+    const std::string &from = texts[rng() % texts.size()];
+    std::string ptx = mutate(from, texts[rng() % texts.size()], rng);
+    // So that a crash can be repeated.
+    if (getenv("GPUSIM_FUZZ_LOG")) {
+      std::ofstream(getenv("GPUSIM_FUZZ_LOG")) << ptx;
+      fprintf(stderr, "%d\r", n);
+    }
+    runAll(ptx, rng, tally);
+  }
+  printf("%d mutations: %u refused; kernels: %u faulted, %u ran\n", count,
+         tally.refused, tally.faulted, tally.ran);
+  // Both outcomes must be common, or the test tests little.
+  bool good =
+      tally.refused > (unsigned)count / 20 && tally.ran > (unsigned)count / 20;
+  printf("%d passed, %d failed\n", good, !good);
+  return !good;
+}
