@@ -9,6 +9,8 @@ using namespace ringconv::halo;
 /// can compute without halos lies behind the largest begin and before the
 /// smallest rest.
 std::optional<Edges> ringconv::halo::commonEdges(const Plan &plan, const std::vector<Interval> &outputs) {
+  if (!plan.aligned)
+    return std::nullopt;
   Edges edges;
   edges.outputs = outputs.empty() ? 0 : outputs[0].size();
   for (size_t r = 0; r < outputs.size(); ++r) {

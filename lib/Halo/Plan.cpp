@@ -44,6 +44,9 @@ static void placeNeeds(std::vector<Rank> &ranks, Plan &plan) {
   }
   for (Rank &rank : ranks) {
     Interval need = rank.need.elements;
+    bool apart = need.end < rank.own.begin || need.begin > rank.own.end;
+    if (!rank.out.empty() && (need.empty() || apart))
+      plan.aligned = false;
     if (need.end <= rank.own.begin)
       rank.extended = plan.low - need.size();
     else if (need.begin >= rank.own.end)

@@ -147,6 +147,9 @@ struct Piece {
 struct Plan {
   int64_t low = 0, high = 0; ///< slab sizes
   Table offset, validBegin, validEnd;
+  /// True if every rank with outputs keeps what it needs at its natural distance
+  /// to the shard: offset - low * baseDilation is then a position in the shard.
+  bool aligned = true;
   /// Side::Own comes first (what a rank reads of its own shard, a piece for
   /// itself; absent if no rank reads any), then by side, distance and region.
   std::vector<Piece> pieces;
@@ -186,7 +189,8 @@ Plan planWhole(const Window &w, int64_t size, const std::vector<Interval> &outpu
 struct Edges {
   int64_t low = 0, high = 0, outputs = 0;
 };
-/// Nothing where a rank has too few outputs for both edges.
+/// Nothing where a rank has too few outputs for both edges, or the plan is not
+/// aligned: the interior reads the shard by its own coordinates.
 std::optional<Edges> commonEdges(const Plan &plan, const std::vector<Interval> &outputs);
 
 } // namespace ringconv::halo
