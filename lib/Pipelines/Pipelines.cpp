@@ -134,5 +134,9 @@ void ringconv::buildReferencePipeline(OpPassManager &pm) {
   buildRaisePipeline(pm);
   pm.addPass(createLowerReferencePass());
   buildBufferizePipeline(pm);
+  // Only copies are left for it.
+  ConvertRingConvToLoopsPassOptions loops;
+  loops.vectorize = false;
+  pm.addNestedPass<func::FuncOp>(createConvertRingConvToLoopsPass(loops));
   buildLLVMPipeline(pm);
 }

@@ -136,10 +136,16 @@ static FailureOr<std::unique_ptr<llvm::TargetMachine>> makeMachine(Location loc,
 // Lowering
 // ===--------------------------------------------------------------------=== //
 
-static FailureOr<std::unique_ptr<llvm::Module>> translate(ModuleOp module, llvm::LLVMContext &context) {
+/// Only the entry is seen from outside: upstream's `dealloc_helper` would meet
+/// its like in the reference and in other libraries.
+static FailureOr<std::unique_ptr<llvm::Module>> translate(ModuleOp module, StringRef entry,
+                                                          llvm::LLVMContext &context) {
   std::unique_ptr<llvm::Module> llvmModule = translateModuleToLLVMIR(module, context, "ringconv");
   if (!llvmModule)
     return emitError(module.getLoc()) << "cannot be translated to LLVM IR", failure();
+  for (llvm::Function &function : *llvmModule)
+    if (!function.isDeclaration() && function.getName() != entry)
+      function.setLinkage(llvm::GlobalValue::InternalLinkage);
   return llvmModule;
 }
 
@@ -154,7 +160,7 @@ static FailureOr<std::unique_ptr<llvm::Module>> compileReference(ModuleOp module
   buildReferencePipeline(pm);
   if (failed(pm.run(*copy)))
     return failure();
-  return translate(*copy, context);
+  return translate(*copy, referenceName, context);
 }
 
 /// Of what ranks must agree on before they exchange anything.
@@ -213,7 +219,7 @@ FailureOr<CompiledProgram> ringconv::compileHost(ModuleOp module, const CompileO
 
   CompiledProgram program;
   program.context = std::make_unique<llvm::LLVMContext>();
-  auto llvmModule = translate(local, *program.context);
+  auto llvmModule = translate(local, info->entry, *program.context);
   if (failed(llvmModule))
     return failure();
   if (options.reference) {

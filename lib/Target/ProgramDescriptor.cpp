@@ -10,9 +10,32 @@
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/IRBuilder.h"
 
+#include <optional>
+
 using namespace ringconv;
 using llvm::Constant;
 using llvm::ConstantInt;
+
+/// RINGCONV_F64 ..; none for a type that files and callers cannot hold.
+static std::optional<int32_t> dtypeOf(mlir::Type type) {
+  if (type.isF64())
+    return RINGCONV_F64;
+  if (type.isF32())
+    return RINGCONV_F32;
+  if (type.isF16())
+    return RINGCONV_F16;
+  if (type.isBF16())
+    return RINGCONV_BF16;
+  if (type.isSignlessInteger(1))
+    return RINGCONV_I1;
+  if (type.isSignlessInteger(8))
+    return RINGCONV_I8;
+  if (type.isSignlessInteger(32))
+    return RINGCONV_I32;
+  if (type.isSignlessInteger(64))
+    return RINGCONV_I64;
+  return std::nullopt;
+}
 
 mlir::FailureOr<ProgramInfo> ProgramInfo::read(mlir::func::FuncOp func, MeshAttr mesh) {
   ProgramInfo info;
@@ -27,6 +50,10 @@ mlir::FailureOr<ProgramInfo> ProgramInfo::read(mlir::func::FuncOp func, MeshAttr
     if (auto text = llvm::dyn_cast_or_null<mlir::StringAttr>(name))
       o.name = text.str();
     o.whole = shard.getType();
+    if (!dtypeOf(o.whole.getElementType()))
+      return func.emitError() << what << " of an entry must have f64, f32, f16, bf16, i64, i32, i8 or i1 elements, got "
+                              << o.whole,
+             mlir::failure();
     o.local = mlir::cast<mlir::RankedTensorType>(type);
     o.sharding = shard.getSharding();
     o.parameter = parameter;
@@ -47,27 +74,6 @@ mlir::FailureOr<ProgramInfo> ProgramInfo::read(mlir::func::FuncOp func, MeshAttr
     info.outputs.push_back(*o);
   }
   return info;
-}
-
-static int32_t dtypeOf(mlir::Type type) {
-  if (type.isF64())
-    return RINGCONV_F64;
-  if (type.isF32())
-    return RINGCONV_F32;
-  if (type.isF16())
-    return RINGCONV_F16;
-  if (type.isBF16())
-    return RINGCONV_BF16;
-  switch (type.getIntOrFloatBitWidth()) {
-  case 1:
-    return RINGCONV_I1;
-  case 8:
-    return RINGCONV_I8;
-  case 32:
-    return RINGCONV_I32;
-  default:
-    return RINGCONV_I64;
-  }
 }
 
 namespace {
@@ -138,7 +144,7 @@ Constant *Emitter::operand(const OperandInfo &o) {
   llvm::SmallVector<Constant *> cuts;
   for (auto [dim, size] : llvm::zip(o.sharding.getDims(), o.whole.getShape()))
     cuts.push_back(cut(dim, size));
-  return record({o.name.empty() ? null() : text(o.name), c32(dtypeOf(o.whole.getElementType())), c32(o.whole.getRank()),
+  return record({o.name.empty() ? null() : text(o.name), c32(*dtypeOf(o.whole.getElementType())), c32(o.whole.getRank()),
                  numbers64(o.whole.getShape()), array(cuts), c32(o.parameter ? RINGCONV_PARAMETER : 0)});
 }
 

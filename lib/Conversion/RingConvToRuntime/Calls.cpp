@@ -44,7 +44,11 @@ Value RuntimeCalls::pointerTo(Value scratch) {
   return LLVM::IntToPtrOp::create(b, loc, pointer, toI64(address));
 }
 
-static int64_t elementSize(Type type) { return (type.getIntOrFloatBitWidth() + 7) / 8; }
+/// Bytes from one element to the next, as the LLVM dialect lays memrefs out.
+static int64_t elementSize(Type type) {
+  int64_t bits = type.isIntOrFloat() ? type.getIntOrFloatBitWidth() : IndexType::kInternalStorageBitWidth;
+  return llvm::PowerOf2Ceil(llvm::divideCeil(bits, 8));
+}
 
 Value RuntimeCalls::describe(Value memref, ArrayRef<int64_t> reverse, Value scratch, Value &data) {
   auto type = cast<MemRefType>(memref.getType());

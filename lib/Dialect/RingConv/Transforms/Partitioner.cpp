@@ -210,9 +210,18 @@ LogicalResult Partitioner::convertCut(Operation *op, const Decision &decision) {
       return failure();
     local.windows = *windows;
   }
+  Block *block = builder.getInsertionBlock();
+  Operation *before = block->empty() ? nullptr : &block->back();
   FailureOr<SmallVector<Value>> values = createLocal(op, local);
   if (failed(values))
     return op->emitOpError() << "cannot be made local as it is cut";
+  // Offsets and what a region reads from outside are still the whole program's.
+  for (auto it = before ? std::next(before->getIterator()) : block->begin(); it != block->end(); ++it)
+    it->walk([&](Operation *made) {
+      for (OpOperand &operand : made->getOpOperands())
+        if (Value value = locals.lookupOrNull(operand.get()))
+          operand.set(value);
+    });
   for (auto [i, result] : llvm::enumerate(op->getResults())) {
     Value value = i == 0 ? finish(op, decision, (*values)[0], analysis.of(result)) : (*values)[i];
     locals.map(result, value);

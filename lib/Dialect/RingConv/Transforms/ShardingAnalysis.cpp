@@ -120,6 +120,10 @@ LogicalResult ShardingAnalysis::analyze(Operation *op) {
     return analyzeBranch(op);
   if (op->getNumRegions() && !isa<linalg::LinalgOp>(op) && !isa<tensor::PadOp>(op))
     return op->emitOpError() << "has regions that ringconv-partition does not know";
+  // What a region reads from outside it reads anywhere.
+  for (Region &region : op->getRegions())
+    if (region.walk([&](Operation *inner) { return WalkResult(analyzeUncut(inner)); }).wasInterrupted())
+      return failure();
   for (Value result : op->getResults())
     if (isFree(result))
       return shardings[result] = whole(result), success();

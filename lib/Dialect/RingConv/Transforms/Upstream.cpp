@@ -27,12 +27,15 @@ static Factors elementwiseFactors(Operation *op) {
   return factors;
 }
 
-/// Only sums can be split over ranks, and only from a neutral start.
+/// Only sums can be split over ranks, and only from a neutral start: something
+/// that the sum so far has no part in is added to it.
 static bool isSum(linalg::LinalgOp op) {
   if (op.getNumDpsInits() != 1 || op.getBlock()->getTerminator()->getNumOperands() != 1)
     return false;
   Operation *last = op.getBlock()->getTerminator()->getOperand(0).getDefiningOp();
-  return last && (last->getName().getStringRef() == "arith.addf" || last->getName().getStringRef() == "arith.addi");
+  BlockArgument sum = op.getRegionOutputArgs()[0];
+  return last && sum.hasOneUse() && llvm::is_contained(last->getOperands(), sum) &&
+         (last->getName().getStringRef() == "arith.addf" || last->getName().getStringRef() == "arith.addi");
 }
 
 static bool startsFromZero(Value init) {
