@@ -49,7 +49,7 @@ Window Drawer::drawWindow(int64_t size, int64_t most) {
     if (w.base == 1 && r.chance(28))
       w.border = Border(r.between(1, 3));
     int64_t m = outputs(w, size);
-    if (validWindow(w, size) && m >= 1 && m <= 48)
+    if (validWindow(w, size) && m >= 1 && m <= std::max<int64_t>(48, size + 8))
       return w;
   }
   return {};
@@ -260,7 +260,6 @@ bool Drawer::drawMove() {
   op.offsets.assign(n, 0);
   op.sizes = op.kind == Kind::Slice ? shape : Shape(n, 0);
   op.strides.assign(n, 1);
-  op.number = r.chance(70) ? 0 : double(r.between(-2, 2));
   for (int64_t changes = r.between(1, 2); changes > 0; --changes) {
     int64_t d = r.below(n);
     if (op.kind == Kind::Pad) {
