@@ -4,8 +4,8 @@
 //
 // Mutates the tokens of .mlir files and takes each result through parser,
 // verifier and the pipeline ringconv-host. Errors are right; a crash, a hang or
-// running out of memory is a failure, unless it happens inside an upstream
-// pass: those are listed. Mutation i of a run has seed SEED + i. They run in
+// running out of memory is a failure, unless it happens inside upstream
+// passes, parsers or verifiers: those are listed. Mutation i of a run has seed SEED + i. They run in
 // forked batches, a parser's crash costs one mutation.
 #include "Tokens.h"
 
@@ -26,6 +26,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <execinfo.h>
 #include <map>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -47,10 +48,46 @@ struct Progress {
   uint64_t done;               ///< mutations finished
   uint64_t verified, compiled; ///< how far they came
   char stage[64];
+  bool ours; ///< functions of ours stood on the stack of a crash
 };
 
 constexpr unsigned kHangSeconds = 30, kBatch = 500;
 constexpr rlim_t kMemory = rlim_t(6) << 30;
+
+extern "C" char __executable_start, etext;
+
+/// Functions of this executable on the stack: ours, and templates that we
+/// instantiate. Upstream code is in shared libraries.
+int ownFrames() {
+  void *frames[256];
+  int own = 0;
+  for (int i = 0, n = backtrace(frames, 256); i < n; ++i)
+    own += frames[i] >= &__executable_start && frames[i] < &etext;
+  return own;
+}
+
+/// Of the child: its progress, and how many frames stand below the parser.
+Progress *watched;
+int framesBelow;
+
+void onCrash(int signal) {
+  watched->ours = ownFrames() > framesBelow + 1; // this function
+  std::signal(signal, SIG_DFL);
+  raise(signal);
+}
+
+void watchCrashes(Progress &progress) {
+  static char stack[1 << 16];
+  stack_t alternate{stack, 0, sizeof stack};
+  sigaltstack(&alternate, nullptr);
+  watched = &progress;
+  for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM}) {
+    struct sigaction action = {};
+    action.sa_handler = onCrash;
+    action.sa_flags = SA_ONSTACK | SA_NODEFER;
+    sigaction(signal, &action, nullptr);
+  }
+}
 
 class Watch : public mlir::PassInstrumentation {
 public:
@@ -76,6 +113,8 @@ std::string mutant(const Settings &s, uint64_t index) {
 
 void tryOne(mlir::MLIRContext &context, const std::string &text, Progress &progress) {
   strcpy(progress.stage, "parser and verifier");
+  progress.ours = true;
+  framesBelow = ownFrames();
   auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
   if (!module)
     return;
@@ -95,6 +134,7 @@ void tryOne(mlir::MLIRContext &context, const std::string &text, Progress &progr
   ringconv::registerDialects(registry);
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
   context.getDiagEngine().registerHandler([](mlir::Diagnostic &) { return mlir::success(); });
+  watchCrashes(progress);
   for (uint64_t i = progress.done; i < end; ++i) {
     alarm(kHangSeconds);
     tryOne(context, mutant(s, i), progress);
@@ -184,7 +224,7 @@ int main(int argc, char **argv) {
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
       continue;
     llvm::StringRef stage = progress->stage;
-    bool ours = stage.contains("ringconv") || stage == "parser and verifier";
+    bool ours = stage.contains("ringconv") || (stage == "parser and verifier" && progress->ours);
     llvm::outs() << (ours ? "FAILED" : "upstream") << " seed " << s.seed + progress->done << ": " << describe(status)
                  << " in " << stage << '\n';
     llvm::outs().flush();
@@ -193,7 +233,7 @@ int main(int argc, char **argv) {
   }
   llvm::outs() << progress->verified << " verify, " << progress->compiled << " compile\n";
   for (auto &[what, n] : upstream)
-    llvm::outs() << n << " in upstream pass " << what << '\n';
+    llvm::outs() << n << " in upstream code, " << what << '\n';
   llvm::outs() << s.count - failed << " passed, " << failed << " failed\n";
   return failed != 0;
 }

@@ -8,7 +8,7 @@
 
 using namespace randprog;
 
-static constexpr int64_t kMaxElements = 2500, kMaxCost = 60000;
+static constexpr int64_t kMaxElements = 6000, kMaxCost = 100000;
 
 void Drawer::drawMesh() {
   static const char *names[] = {"x", "y", "z", "sp", "dp", "model axis"};
@@ -125,6 +125,12 @@ void Drawer::drawFirst() {
     shape.push_back(n == kFirst    ? r.between(1, spatial > 3 ? 2 : 4)
                     : n == kSecond ? channels[r.pick({15, 20, 15, 20, 12, 10, spatial > 2 ? 0 : 8})]
                                    : r.between(r.chance(85) ? (most[spatial] + 1) / 2 : 1, most[spatial]));
+  // Many columns, for the tiles of the vectorised form.
+  if (spatial == 1 && r.chance(10)) {
+    shape[positionOf(dims, 0)] = r.between(200, 600);
+    shape[positionOf(dims, kFirst)] = 1;
+    shape[positionOf(dims, kSecond)] = r.between(1, 3);
+  }
   Sharding sharding = drawSharding(shape, weightsFor(dims, 12, 12, spatial ? 90 / spatial : 1), 14);
   // An axis for each of several spatial dimensions: halos with corners.
   if (spatial > 1 && p.mesh.extents.size() > 1 && r.chance(45)) {

@@ -49,7 +49,7 @@ Window Drawer::drawWindow(int64_t size, int64_t most) {
     if (w.base == 1 && r.chance(28))
       w.border = Border(r.between(1, 3));
     int64_t m = outputs(w, size);
-    if (validWindow(w, size) && m >= 1 && m <= 48)
+    if (validWindow(w, size) && m >= 1 && m <= std::max<int64_t>(48, size + 8))
       return w;
   }
   return {};
@@ -237,8 +237,45 @@ bool Drawer::drawTranspose() {
   return true;
 }
 
+/// A slice, a concatenation or a padding of one or two dimensions.
+bool Drawer::drawMove() {
+  const Shape shape = type().shape;
+  Op op;
+  op.result = dtype;
+  op.operands = {current};
+  op.kind = std::vector<Kind>{Kind::Slice, Kind::Concat, Kind::Pad}[r.below(3)];
+  int64_t n = int64_t(shape.size());
+  if (op.kind == Kind::Concat) {
+    op.order = {int(r.below(n))};
+    Shape other = shape;
+    other[op.order[0]] = r.between(1, 3);
+    std::optional<Sharding> cut;
+    if (r.chance(50))
+      cut = like(other);
+    if (cut && !fits(p.mesh, *cut, other))
+      return false;
+    op.operands.push_back(addArgument(other, cut, 4));
+    return addOp(op);
+  }
+  op.offsets.assign(n, 0);
+  op.sizes = op.kind == Kind::Slice ? shape : Shape(n, 0);
+  op.strides.assign(n, 1);
+  for (int64_t changes = r.between(1, 2); changes > 0; --changes) {
+    int64_t d = r.below(n);
+    if (op.kind == Kind::Pad) {
+      op.offsets[d] = r.between(0, 2);
+      op.sizes[d] = r.between(0, 2);
+      continue;
+    }
+    op.offsets[d] = r.below(shape[d]);
+    op.strides[d] = r.chance(70) ? 1 : r.between(1, 3);
+    op.sizes[d] = r.between(1, (shape[d] - op.offsets[d] - 1) / op.strides[d] + 1);
+  }
+  return addOp(op);
+}
+
 bool Drawer::drawOp() {
-  switch (r.pick({50, 18, 10, 8, 10, 4})) {
+  switch (r.pick({50, 18, 10, 8, 10, 4, 8})) {
   case 0:
     return drawConv();
   case 1:
@@ -249,6 +286,8 @@ bool Drawer::drawOp() {
     return drawUnary();
   case 4:
     return drawBinary();
+  case 6:
+    return drawMove();
   default:
     return drawTranspose();
   }

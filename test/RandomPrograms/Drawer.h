@@ -24,6 +24,7 @@ private:
   bool drawUnary();
   bool drawBinary();
   bool drawTranspose();
+  bool drawMove();
   void drawResults();
   Program renumber() const;
 

@@ -217,6 +217,26 @@ template <typename From> void move(const Tensor &x, Tensor &y, From from) {
   }
 }
 
+/// Operands at their places in a result that is larger.
+void place(const Op &op, const std::vector<Tensor> &env, Tensor &y) {
+  bool pad = op.kind == Kind::Pad;
+  for (size_t i = 0; pad && i < y.values.size(); ++i)
+    set(y, int64_t(i), op.number, 0, y.type.dtype);
+  int64_t behind = 0;
+  for (int operand : op.operands) {
+    const Tensor &x = env[operand];
+    for (Counter i(x.type.shape); !i.done(); i.next()) {
+      Shape index = *i;
+      for (size_t d = 0; d < index.size(); ++d)
+        index[d] += pad ? op.offsets[d] : int(d) == op.order[0] ? behind : 0;
+      int64_t at = linear(y.type.shape, index), source = linear(x.type.shape, *i);
+      y.values[at] = x.values[source];
+      y.bounds[at] = x.bounds[source];
+    }
+    behind += pad ? 0 : x.type.shape[op.order[0]];
+  }
+}
+
 void evaluateOp(const Op &op, const std::vector<Tensor> &env, Tensor &y) {
   switch (op.kind) {
   case Kind::Conv:
@@ -248,6 +268,16 @@ void evaluateOp(const Op &op, const std::vector<Tensor> &env, Tensor &y) {
         index.push_back(o[d]);
       return index;
     });
+  case Kind::Slice:
+    return move(env[op.operands[0]], y, [&](const Shape &o) {
+      Shape index(o.size());
+      for (size_t d = 0; d < o.size(); ++d)
+        index[d] = op.offsets[d] + o[d] * op.strides[d];
+      return index;
+    });
+  case Kind::Concat:
+  case Kind::Pad:
+    return place(op, env, y);
   }
 }
 } // namespace

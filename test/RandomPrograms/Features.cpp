@@ -120,6 +120,8 @@ void randprog::addFeatures(const Program &p, const std::vector<Type> &types, Fea
       c.seen.insert("elementwise");
     if (op.kind == Kind::Transpose || op.kind == Kind::Broadcast)
       c.seen.insert("transpose or broadcast");
+    if (op.kind == Kind::Slice || op.kind == Kind::Concat || op.kind == Kind::Pad)
+      c.seen.insert("slice, concat or pad");
     if (op.kind == Kind::Reshard)
       c.sharding(op.sharding, types[op.operands[0]].shape);
   }

@@ -165,6 +165,36 @@ std::optional<Type> randprog::inferOp(const Mesh &mesh, const Op &op, const std:
         return {};
     return like;
   }
+  case Kind::Slice: {
+    const Type &x = types[op.operands[0]];
+    if (op.offsets.size() != x.shape.size())
+      return {};
+    for (size_t d = 0; d < x.shape.size(); ++d)
+      if (op.sizes[d] < 1 || op.offsets[d] + (op.sizes[d] - 1) * op.strides[d] >= x.shape[d])
+        return {};
+    return Type{x.dtype, op.sizes};
+  }
+  case Kind::Concat: {
+    const Type &a = types[op.operands[0]], &b = types[op.operands[1]];
+    if (a.dtype != b.dtype || a.shape.size() != b.shape.size() || op.order.size() != 1 ||
+        op.order[0] >= int(a.shape.size()))
+      return {};
+    Type type = a;
+    for (int d = 0; d < int(a.shape.size()); ++d)
+      if (d == op.order[0])
+        type.shape[d] += b.shape[d];
+      else if (a.shape[d] != b.shape[d])
+        return {};
+    return type;
+  }
+  case Kind::Pad: {
+    Type type = types[op.operands[0]];
+    if (op.offsets.size() != type.shape.size())
+      return {};
+    for (size_t d = 0; d < type.shape.size(); ++d)
+      type.shape[d] += op.offsets[d] + op.sizes[d];
+    return type;
+  }
   }
   return {};
 }

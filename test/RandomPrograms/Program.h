@@ -63,7 +63,7 @@ constexpr int kFirst = -1, kSecond = -2;
 using Dims = std::vector<int>;
 int positionOf(const Dims &dims, int number);
 
-enum class Kind { Conv, Pool, Reshard, Unary, Binary, Splat, Transpose, Broadcast };
+enum class Kind { Conv, Pool, Reshard, Unary, Binary, Splat, Transpose, Broadcast, Slice, Concat, Pad };
 enum class Pool { Max, Sum, Avg, AvgPadding };
 
 struct Op {
@@ -74,10 +74,12 @@ struct Op {
   Dims inputDims, filterDims, outputDims;
   int64_t featureGroups = 1, batchGroups = 1;
   Pool pool = Pool::Max;
-  std::string word;       ///< Unary, Binary: relu, tanh, add, ...
-  Sharding sharding;      ///< Reshard
-  std::vector<int> order; ///< Transpose: permutation; Broadcast: dimension of the result per operand dimension
-  double number = 0;      ///< Splat
+  std::string word;              ///< Unary, Binary: relu, tanh, add, ...
+  Sharding sharding;             ///< Reshard
+  std::vector<int> order;        ///< Transpose: permutation; Broadcast: dimension of the result per operand dimension;
+                                 ///< Concat: the dimension
+  Shape offsets, sizes, strides; ///< Slice; Pad: offsets below, sizes above
+  double number = 0;             ///< Splat, Pad
   Shape splatShape;
 };
 

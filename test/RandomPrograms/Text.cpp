@@ -156,6 +156,18 @@ struct Writer {
     line(value, "arith." + word + " " + a + ", " + b + " : " + t);
   }
 
+  void pad(const Op &op, int value) {
+    std::string element = dtypeName(types[value].dtype), arguments, scalar = name(value) + "c";
+    char text[40];
+    snprintf(text, sizeof text, isFloat(types[value].dtype) ? "%.6e" : "%.0f", op.number);
+    out += "  " + scalar + " = arith.constant " + text + " : " + element + "\n";
+    for (size_t d = 0; d < op.offsets.size(); ++d)
+      arguments += (d ? ", %i" : "%i") + std::to_string(d) + ": index";
+    line(value, "tensor.pad " + name(op.operands[0]) + " low" + numbers(op.offsets) + " high" + numbers(op.sizes) +
+                    " {\n  ^bb0(" + arguments + "):\n    tensor.yield " + scalar + " : " + element +
+                    "\n  } : " + type(op.operands[0]) + " to " + type(value));
+  }
+
   void write(const Op &op, int value) {
     switch (op.kind) {
     case Kind::Conv:
@@ -176,6 +188,16 @@ struct Writer {
       return line(value, "linalg.transpose ins(" + name(op.operands[0]) + " : " + type(op.operands[0]) + ") outs(" +
                              name(value) + "e : " + type(value) + ") permutation = " +
                              list(op.order.size(), [&](size_t i) { return std::to_string(op.order[i]); }));
+    case Kind::Slice:
+      return line(value, "tensor.extract_slice " + name(op.operands[0]) + numbers(op.offsets) + " " +
+                             numbers(op.sizes) + " " + numbers(op.strides) + " : " + type(op.operands[0]) + " to " +
+                             type(value));
+    case Kind::Concat:
+      return line(value, "tensor.concat dim(" + std::to_string(op.order[0]) + ") " + name(op.operands[0]) + ", " +
+                             name(op.operands[1]) + " : (" + type(op.operands[0]) + ", " + type(op.operands[1]) +
+                             ") -> " + type(value));
+    case Kind::Pad:
+      return pad(op, value);
     case Kind::Broadcast: {
       std::vector<int64_t> added;
       for (int d = 0; d < int(types[value].shape.size()); ++d)

@@ -10,6 +10,8 @@
 using namespace mlir;
 using namespace ringconv;
 
+static constexpr int64_t kMaxFlatColumns = 1 << 16;
+
 /// True if every output reads the element of its own coordinates.
 static bool isPointwise(LocalConvOp op) {
   auto all = [](ArrayRef<int64_t> list, int64_t value) { return llvm::all_equal(list) && list[0] == value; };
@@ -19,11 +21,16 @@ static bool isPointwise(LocalConvOp op) {
   auto filter = cast<MemRefType>(op.getFilter().getType()), input = cast<MemRefType>(op.getInput().getType());
   auto init = cast<MemRefType>(op.getInit().getType());
   SmallVector<int64_t> xs = spatialDims(op.getInputDims()), ys = spatialDims(op.getOutputDims());
+  int64_t columns = 1;
   for (auto [n, d] : llvm::enumerate(spatialDims(op.getFilterDims()))) {
     int64_t size = input.getDimSize(xs[n]);
     // Unknown bounds are the smallest number, which is no size either.
     if (filter.getDimSize(d) != 1 || ShapedType::isDynamic(size) || init.getDimSize(ys[n]) != size ||
         op.getValidBegin()[n] != 0 || op.getValidEnd()[n] != size)
+      return false;
+    // Tiles of columns are planned one by one; rows of so many columns need no
+    // merging.
+    if (__builtin_mul_overflow(columns, size, &columns) || columns > kMaxFlatColumns)
       return false;
   }
   return true;

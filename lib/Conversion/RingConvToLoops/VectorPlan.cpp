@@ -91,6 +91,8 @@ SmallVector<TileColumn> ColumnWindow::columns(int64_t begin, int64_t size) const
 static constexpr int64_t kMaxBody = 400;
 /// Versions of the tile in one kernel: beyond, code grows without need.
 static constexpr int64_t kMaxVersions = 10;
+/// Planning takes time for each tile.
+static constexpr int64_t kMaxColumns = 1 << 20;
 
 namespace {
 struct Tiling {
@@ -139,8 +141,7 @@ static Tiling chooseTiling(const ColumnWindow &w, int64_t vectors, int64_t regis
     return {vectors, size, tileCost(w, size, vectors, registers)};
   }
   Tiling best{vectors, 0, kFar};
-  int64_t fewest = std::max<int64_t>(1, (w.outputs + 15) / 16);
-  for (int64_t count = fewest; count <= std::max<int64_t>(w.outputs, 1) && count < fewest + 16; ++count) {
+  auto consider = [&](int64_t count) {
     int64_t cost = 0, largest = 0;
     for (int64_t size : splitColumns(w, count)) {
       cost = std::min(kFar, cost + (size ? tileCost(w, size, vectors, registers) : 0));
@@ -148,7 +149,14 @@ static Tiling chooseTiling(const ColumnWindow &w, int64_t vectors, int64_t regis
     }
     if (cost < best.cost)
       best = {vectors, largest, cost};
-  }
+  };
+  int64_t fewest = std::max<int64_t>(1, (w.outputs + 15) / 16);
+  for (int64_t count = fewest; count <= std::max<int64_t>(w.outputs, 1) && count < fewest + 16; ++count)
+    consider(count);
+  // Of many columns, those counts all give tiles of about 16, which may not fit.
+  int64_t unit = w.base / std::gcd(w.stride, w.base), units = (w.outputs + unit - 1) / unit;
+  for (int64_t perTile = 15; perTile > 0 && units > 15 * 16; --perTile)
+    consider((units + perTile - 1) / perTile);
   return best;
 }
 
@@ -291,6 +299,8 @@ std::optional<VectorPlan> ringconv::planVectorLoops(LocalConvOp op, const LoopOp
   plan.groups = outputs / plan.perGroup;
 
   plan.columns = columnWindow(op, plan);
+  if (plan.columns.isStatic() && plan.columns.outputs > kMaxColumns)
+    return refuse("more columns than are planned one by one");
   int64_t registers = plan.lanes * bits == 512 ? 32 : 16;
   Tiling tiling = chooseTiling(plan.columns, 1, registers);
   // Too few accumulators to hide the latency: two vectors of features each.
