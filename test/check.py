@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs all tests of a build and adds up their results.
 
-    check.py BUILD/test/check.json [--level=quick|default|long] [--only=lit|unit|runtime] [--jobs=N] [--filter=REGEX]
+    check.py BUILD/test/check.json [--level=quick|default|long] [--only=lit|unit|runtime|gpusim] [--jobs=N] [--filter=REGEX]
 
 Parts: lit over test/, the GoogleTest programs of unittests/, the tests of the
-host runtime. A part that does not come to its end counts as a failure. The last
+host runtime, those of gpusim. A part that does not come to its end counts as a failure. The last
 line is 'N passed, N failed'; the exit code is 1 if anything failed.
 """
 import argparse
@@ -92,17 +92,31 @@ def run_unit(build, args, folder):
     return total
 
 
-def run_runtime(build, args, folder):
-    command = [build["runtime"], build["build"]] + (["--no-mpi"] if args.level == "quick" else [])
+def run_script(name, command, args):
+    """A script whose last line is 'N passed, N failed'."""
     code, output = run(command, PART_SECONDS[args.level], quiet=True)
     lines = output.splitlines()
     match = re.fullmatch(r"(\d+) passed, (\d+) failed", lines[-1]) if lines else None
-    print("\n".join(f"runtime: {line}" for line in (lines[:-1] if match else lines)))
+    print("\n".join(f"{name}: {line}" for line in (lines[:-1] if match else lines)))
     passed, failed = map(int, match.groups()) if match else (0, 1)
     return Counts(passed, failed or int(code != 0))
 
 
-PARTS = {"lit": run_lit, "unit": run_unit, "runtime": run_runtime}
+def run_runtime(build, args, folder):
+    return run_script("runtime", [build["runtime"], build["build"]] + ["--no-mpi"] * (args.level == "quick"), args)
+
+
+def run_gpusim(build, args, folder):
+    if not build["gpusim"]:
+        print("left out: gpusim (not part of this build)")
+        return Counts(0, 0)
+    if args.level == "quick":
+        print("left out: gpusim (it takes a minute)")
+        return Counts(0, 0)
+    return run_script("gpusim", [build["gpusim"], build["build"]], args)
+
+
+PARTS = {"lit": run_lit, "unit": run_unit, "runtime": run_runtime, "gpusim": run_gpusim}
 
 
 def main():
