@@ -103,17 +103,15 @@ def run_script(name, command, args):
 
 
 def run_runtime(build, args, folder):
-    return run_script("runtime", [build["runtime"], build["build"]] + ["--no-mpi"] * (args.level == "quick"), args)
+    return run_script("runtime", [build["runtime"], build["build"]] + (["--no-mpi"] if args.level == "quick" else []),
+                      args)
 
 
 def run_gpusim(build, args, folder):
-    if not build["gpusim"]:
-        print("left out: gpusim (not part of this build)")
+    if not build["gpusim"] or args.level == "quick":
+        print("gpusim: left out: " + ("not in the quick suite" if build["gpusim"] else "not part of this build"))
         return Counts(0, 0)
-    if args.level == "quick":
-        print("left out: gpusim (it takes a minute)")
-        return Counts(0, 0)
-    return run_script("gpusim", [build["gpusim"], build["build"]], args)
+    return run_script("gpusim", ["sh", build["gpusim"], build["build"]], args)
 
 
 PARTS = {"lit": run_lit, "unit": run_unit, "runtime": run_runtime, "gpusim": run_gpusim}

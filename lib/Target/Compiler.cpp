@@ -9,7 +9,7 @@
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
-#include "llvm/ADT/Hashing.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/Linker/Linker.h"
 #include "llvm/MC/MCSubtargetInfo.h"
@@ -50,12 +50,23 @@ FailureOr<std::string> ringconv::findEntry(ModuleOp module, StringRef wanted) {
   return failure();
 }
 
-/// A copy in which only the entry is public.
+/// A copy of the entry and the functions that it calls, of which only the entry
+/// is public: what stands beside them need not fit the mesh.
 static OwningOpRef<ModuleOp> copyFor(ModuleOp module, StringRef entry) {
   OwningOpRef<ModuleOp> copy = module.clone();
-  for (func::FuncOp func : copy->getOps<func::FuncOp>())
+  llvm::SetVector<Operation *> reached;
+  reached.insert(copy->lookupSymbol(entry));
+  for (unsigned i = 0; i < reached.size(); ++i)
+    reached[i]->walk([&](func::CallOp call) {
+      if (Operation *callee = copy->lookupSymbol(call.getCallee()))
+        reached.insert(callee);
+    });
+  for (func::FuncOp func : llvm::make_early_inc_range(copy->getOps<func::FuncOp>())) {
     func.setVisibility(func.getSymName() == entry ? SymbolTable::Visibility::Public
                                                   : SymbolTable::Visibility::Private);
+    if (!reached.contains(func))
+      func.erase();
+  }
   return copy;
 }
 

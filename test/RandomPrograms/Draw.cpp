@@ -175,6 +175,7 @@ std::optional<Program> Drawer::run() {
   p.vectorize = r.chance(50);
   p.overlap = r.chance(80);
   p.merge = r.chance(80);
+  p.alwaysOverlap = p.overlap && r.chance(60);
   p.twice = r.chance(15);
   p.single = r.chance(8);
   drawMesh();

@@ -150,7 +150,7 @@ void randprog::addFeatures(const Program &p, const std::vector<Type> &types, Fea
   if (p.single)
     c.seen.insert("compared with one rank");
   c.seen.insert(p.vectorize ? "vectorised" : "plain loops");
-  c.seen.insert(p.overlap ? "overlap on" : "overlap off");
+  c.seen.insert(p.alwaysOverlap ? "overlap always" : p.overlap ? "overlap where it pays" : "overlap off");
   c.seen.insert(p.merge ? "merged halos on" : "merged halos off");
   for (const std::string &name : c.seen)
     ++features[name];

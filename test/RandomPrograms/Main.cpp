@@ -203,7 +203,7 @@ std::string runAlone(const Program &p, const Settings &s) {
 /// Failures stay of one kind while they are reduced.
 std::string kindOf(const std::string &why) {
   for (const char *kind : {"does not compile", "crashes", "hangs", "got ", "replicas", "second run", "has box",
-                           "without elements", "bits"})
+                           "without elements", "bits", "traffic"})
     if (why.find(kind) != std::string::npos)
       return kind;
   return why.substr(0, 12);
@@ -220,7 +220,11 @@ void showReduced(const Failure &failure, const Settings &s) {
     return true;
   });
   printf("\n// reduced from seed %llu%s%s: %s\n%s", (unsigned long long)failure.seed,
-         small.vectorize ? "" : ", plain loops", small.overlap ? "" : ", no overlap", why.c_str(), text(small).c_str());
+         small.vectorize ? "" : ", plain loops",
+         small.alwaysOverlap ? ", overlap always"
+         : small.overlap     ? ""
+                             : ", no overlap",
+         why.c_str(), text(small).c_str());
   fflush(stdout);
 }
 

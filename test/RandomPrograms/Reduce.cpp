@@ -193,7 +193,9 @@ struct Maker {
     if (from.vectorize)
       make([](Program &p) { p.vectorize = false; });
     if (from.overlap)
-      make([](Program &p) { p.overlap = false; });
+      make([](Program &p) { p.overlap = p.alwaysOverlap = false; });
+    if (from.alwaysOverlap)
+      make([](Program &p) { p.alwaysOverlap = false; });
     if (from.merge)
       make([](Program &p) { p.merge = false; });
     if (from.single)

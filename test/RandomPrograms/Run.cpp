@@ -2,7 +2,7 @@
 //
 // Compiles a program through lib/Target, runs its ranks as threads through the
 // runtime's C interface, and compares every element with the evaluation.
-#include "Program.h"
+#include "Messages.h"
 
 #include "ringconv/Pipelines/Pipelines.h"
 #include "ringconv/Runtime/Session.h"
@@ -89,11 +89,6 @@ double decode(DType type, const char *at) {
 // Boxes
 // ===--------------------------------------------------------------------=== //
 
-struct Box {
-  Shape offsets, sizes;
-  bool operator==(const Box &other) const { return offsets == other.offsets && sizes == other.sizes; }
-};
-
 std::string show(const Box &box) {
   std::string s;
   for (size_t d = 0; d < box.sizes.size(); ++d)
@@ -102,9 +97,7 @@ std::string show(const Box &box) {
 }
 
 Box expectedBox(const Program &p, const std::optional<Sharding> &sharding, const Shape &shape, int64_t rank) {
-  int64_t position = rank;
-  if (!p.mesh.deviceIds.empty())
-    position = std::find(p.mesh.deviceIds.begin(), p.mesh.deviceIds.end(), rank) - p.mesh.deviceIds.begin();
+  int64_t position = positionOfRank(p.mesh, rank);
   Box box{Shape(shape.size(), 0), shape};
   for (size_t d = 0; sharding && d < shape.size(); ++d) {
     auto [begin, end] = partOf(p.mesh, (*sharding)[d], shape[d], position);
@@ -160,6 +153,7 @@ struct Compiler {
     options.reference = false;
     options.vectorize = p.vectorize;
     options.overlap = p.overlap;
+    options.alwaysOverlap = p.alwaysOverlap;
     options.mergeHalos = p.merge;
     auto program = ringconv::compileHost(*module, options);
     if (failed(program))
@@ -176,7 +170,7 @@ struct Compiler {
 struct Rank {
   std::vector<Box> boxes;              ///< of inputs, then outputs
   std::vector<std::vector<char>> data; ///< likewise
-  int64_t reductions = 0;
+  ringconv_counters counters{};
   std::vector<std::vector<char>> again; ///< outputs of a second run
   std::string error;
 };
@@ -205,11 +199,9 @@ std::string session(const ringconv_program *program, const Program &p, const rin
     return error("set_parameters");
   if (ringconv_session_run(session, nullptr, in.data(), out.data()))
     return error("run");
+  ringconv_session_counters(session, &rank.counters);
   if (p.twice && ringconv_session_run(session, nullptr, in.data(), again.data()))
     return error("second run");
-  ringconv_counters counters;
-  ringconv_session_counters(session, &counters);
-  rank.reductions = counters.reductions;
   return "";
 }
 
@@ -380,6 +372,27 @@ void look(const ringconv_program &program, Outcome &outcome) {
       outcome.seen.push_back("corners");
   }
 }
+/// No message that is empty or discarded, no byte more than is read.
+std::string checkMessages(const Program &p, const std::vector<Type> &types, const std::vector<Rank> &ranks,
+                          Outcome &outcome) {
+  std::vector<Box> results;
+  for (const Rank &rank : ranks)
+    results.push_back(rank.boxes.back());
+  auto expected = expectedTraffic(p, types, results);
+  if (!expected)
+    return "";
+  outcome.seen.push_back("messages counted");
+  for (size_t r = 0; r < ranks.size(); ++r) {
+    const ringconv_counters &c = ranks[r].counters;
+    const Traffic &want = (*expected)[r];
+    if (c.messages_received != want.messages || c.bytes_received != want.bytes)
+      return "traffic: rank " + std::to_string(r) + " receives " + std::to_string(c.messages_received) +
+             " messages of " + std::to_string(c.bytes_received) + " bytes, expected " + std::to_string(want.messages) +
+             " of " + std::to_string(want.bytes);
+  }
+  return "";
+}
+
 std::string compareWithOneRank(Compiler &compiler, const Program &p, const RunSettings &settings,
                                const std::vector<Type> &types, const std::vector<Tensor> &inputs,
                                const std::vector<Rank> &ranks) {
@@ -420,7 +433,9 @@ Outcome randprog::run(const Program &p, const RunSettings &settings) {
   std::vector<Tensor> values = evaluate(p, inputs);
   for (size_t i = 0; i < p.results.size() && outcome.why.empty(); ++i)
     outcome.why = compareResult(p, i, values[p.results[i].value], ranks);
-  bool sums = std::any_of(ranks.begin(), ranks.end(), [](const Rank &r) { return r.reductions > 0; });
+  if (outcome.why.empty())
+    outcome.why = checkMessages(p, *types, ranks, outcome);
+  bool sums = std::any_of(ranks.begin(), ranks.end(), [](const Rank &r) { return r.counters.reductions > 0; });
   if (p.single && !sums && outcome.why.empty())
     outcome.why = compareWithOneRank(compiler, p, settings, *types, inputs, ranks);
   outcome.ok = outcome.why.empty();
