@@ -82,7 +82,7 @@ build_phrase() {
   if [[ -e $build/bin/$1 ]]; then
     echo "build in $(basename "$build")/ (what changed)"
   else
-    echo "build in $(basename "$build")/ ($(build_jobs) jobs, 5 to 20 minutes, 300 MB)"
+    echo "build in $(basename "$build")/ ($(build_jobs) jobs, 5 to 15 minutes, 100 MB)"
   fi
 }
 
