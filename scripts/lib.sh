@@ -73,7 +73,7 @@ packages_phrase() {
   elif ((${#missing_required[@]} > 0)); then
     echo "packages ($count to install, up to 410 MB to download, 2.5 GB on disk)"
   else
-    echo "packages ($count for MPI to install, up to 50 MB to download, 200 MB on disk)"
+    echo "packages ($count for MPI to install, up to 30 MB to download, 100 MB on disk)"
   fi
 }
 
@@ -82,7 +82,7 @@ build_phrase() {
   if [[ -e $build/bin/$1 ]]; then
     echo "build in $(basename "$build")/ (what changed)"
   else
-    echo "build in $(basename "$build")/ ($(build_jobs) jobs, 5 to 20 minutes, 300 MB)"
+    echo "build in $(basename "$build")/ ($(build_jobs) jobs, 5 to 15 minutes, 100 MB)"
   fi
 }
 
