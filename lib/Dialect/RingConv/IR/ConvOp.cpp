@@ -61,6 +61,19 @@ LogicalResult ringconv::verifyWords(Operation *op, StringRef label, const Window
                  failed(positive("rhs_dilate", w.rhsDilate)));
 }
 
+/// The window words of a conv or pool.
+template <typename OpTy> static WindowWords wordsOf(OpTy op) {
+  WindowWords words;
+  words.stride.assign(op.getStride().begin(), op.getStride().end());
+  words.padLow.assign(op.getPadLow().begin(), op.getPadLow().end());
+  words.padHigh.assign(op.getPadHigh().begin(), op.getPadHigh().end());
+  words.lhsDilate.assign(op.getLhsDilate().begin(), op.getLhsDilate().end());
+  words.rhsDilate.assign(op.getRhsDilate().begin(), op.getRhsDilate().end());
+  words.reverse.assign(op.getReverse().begin(), op.getReverse().end());
+  words.border.assign(op.getBorder().begin(), op.getBorder().end());
+  return words;
+}
+
 static SmallVector<halo::Window> makeWindows(ArrayRef<int64_t> sizes, ArrayRef<int64_t> stride,
                                              ArrayRef<int64_t> padLow, ArrayRef<int64_t> padHigh,
                                              ArrayRef<int64_t> lhsDilate, ArrayRef<int64_t> rhsDilate,
@@ -180,15 +193,7 @@ LogicalResult ConvOp::verify() {
       failed(dims("filter", getFilterDims(), getFilter().getType())) ||
       failed(dims("result", getOutputDims(), getType())))
     return failure();
-  WindowWords words;
-  words.stride.assign(getStride().begin(), getStride().end());
-  words.padLow.assign(getPadLow().begin(), getPadLow().end());
-  words.padHigh.assign(getPadHigh().begin(), getPadHigh().end());
-  words.lhsDilate.assign(getLhsDilate().begin(), getLhsDilate().end());
-  words.rhsDilate.assign(getRhsDilate().begin(), getRhsDilate().end());
-  words.reverse.assign(getReverse().begin(), getReverse().end());
-  words.border.assign(getBorder().begin(), getBorder().end());
-  if (failed(verifyWords(*this, "conv_c2", words, spatial)) || failed(verifyTypes(*this)) ||
+  if (failed(verifyWords(*this, "conv_c2", wordsOf(*this), spatial)) || failed(verifyTypes(*this)) ||
       failed(verifyGroups(*this)))
     return failure();
   auto shape = inferShape();
@@ -334,15 +339,7 @@ LogicalResult PoolOp::verify() {
     if ((dimOf(getInputDims(), letter) < 0) != (dimOf(getOutputDims(), letter) < 0))
       return emitOpError() << "pool_c1: " << (letter == kBatch ? "b" : "f")
                            << " must be named by both or none of input and result";
-  WindowWords words;
-  words.stride.assign(getStride().begin(), getStride().end());
-  words.padLow.assign(getPadLow().begin(), getPadLow().end());
-  words.padHigh.assign(getPadHigh().begin(), getPadHigh().end());
-  words.lhsDilate.assign(getLhsDilate().begin(), getLhsDilate().end());
-  words.rhsDilate.assign(getRhsDilate().begin(), getRhsDilate().end());
-  words.reverse.assign(getReverse().begin(), getReverse().end());
-  words.border.assign(getBorder().begin(), getBorder().end());
-  if (failed(verifyWords(*this, "pool_c2", words, spatial)))
+  if (failed(verifyWords(*this, "pool_c2", wordsOf(*this), spatial)))
     return failure();
   if (int64_t(getSize().size()) != spatial)
     return emitOpError() << "pool_c2: size must have " << spatial << " entries, got " << getSize().size();

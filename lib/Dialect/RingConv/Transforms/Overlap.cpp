@@ -216,7 +216,7 @@ private:
       return;
     SmallVector<EdgeDim> edges;
     if (!findEdges(local, start, wait, edges)) {
-      emitRemark(op->getLoc()) << "not overlapped: the interior is under " << minInterior
+      emitRemark(op->getLoc()) << "not overlapped: the interior is under " << int64_t(minInterior)
                                 << " percent of the outputs of some rank";
       return;
     }
