@@ -18,6 +18,7 @@ using namespace ringconv;
 static std::optional<std::string> applyExtents(StringRef text, MeshAttr mesh, SmallVectorImpl<int64_t> &extents) {
   SmallVector<StringRef> entries;
   text.split(entries, ',', -1, false);
+  llvm::SmallDenseSet<int64_t> given;
   for (StringRef entry : entries) {
     auto [name, value] = entry.trim().split('=');
     int64_t axis = mesh.axisIndex(name), extent;
@@ -25,6 +26,8 @@ static std::optional<std::string> applyExtents(StringRef text, MeshAttr mesh, Sm
       return ("the mesh has no axis \"" + name + "\"").str();
     if (value.getAsInteger(10, extent) || extent < 1)
       return ("axis \"" + name + "\" needs an extent of at least 1, got '" + value + "'").str();
+    if (!given.insert(axis).second)
+      return ("axis \"" + name + "\" has an extent already").str();
     extents[axis] = extent;
   }
   return std::nullopt;
