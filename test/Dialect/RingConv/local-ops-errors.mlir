@@ -135,3 +135,49 @@ func.func @piece(%x: tensor<4xf32>) {
        : tensor<4xf32> -> tensor<1xf32>, tensor<1xf32>
   return
 }
+
+// -----
+
+ringconv.mesh @grid = <["x" = 2]>
+func.func @coord() {
+  // expected-error @+1 {{'ringconv.coord' op the mesh has no axis "y"}}
+  %c = ringconv.coord @grid ["x", "y"]
+  return
+}
+
+// -----
+
+func.func @coord_mesh() {
+  // expected-error @+1 {{'ringconv.coord' op no mesh named @grid}}
+  %c = ringconv.coord @grid ["x"]
+  return
+}
+
+// -----
+
+ringconv.mesh @grid = <["x" = 2]>
+func.func @all_reduce(%x: memref<4xf32>) {
+  // expected-error @+1 {{'ringconv.all_reduce' op the mesh has no axis "y"}}
+  ringconv.all_reduce outs(%x : memref<4xf32>) over @grid ["y"]
+  return
+}
+
+// -----
+
+ringconv.mesh @grid = <["x" = 2]>
+func.func @redistribute(%x: memref<4xf32>, %y: memref<8xf32>) {
+  // expected-error @+1 {{from: sharding_c3: dim 0: the mesh has no axis "y"}}
+  ringconv.redistribute ins(%x : memref<4xf32>) outs(%y : memref<8xf32>) of tensor<8xf32>
+    from <@grid, [{"y"}]> to <@grid, [{}]>
+  return
+}
+
+// -----
+
+ringconv.mesh @grid = <["x" = 2]>
+func.func @reduce_scatter(%x: memref<8xf32>, %y: memref<4xf32>) {
+  // expected-error @+1 {{to: sharding_c2: expected 1 entries, one per dimension, got 2}}
+  ringconv.reduce_scatter ins(%x : memref<8xf32>) outs(%y : memref<4xf32>) of tensor<8xf32> over ["x"]
+    from <@grid, [{}]> to <@grid, [{"x"}, {}]>
+  return
+}

@@ -102,3 +102,29 @@ LogicalResult RingConvDialect::verifyOperationAttribute(Operation *op, NamedAttr
 LogicalResult ReshardOp::verify() {
   return verifySharding(*this, getSharding(), getType(), "reshard_c1");
 }
+
+/// Axes of reductions and part numbers: those of a mesh that exists.
+static LogicalResult verifyAxes(Operation *op, FlatSymbolRefAttr meshName, ArrayAttr axes) {
+  MeshOp mesh = lookupMesh(op, meshName);
+  if (!mesh)
+    return op->emitOpError() << "no mesh named " << meshName;
+  for (Attribute axis : axes) {
+    auto name = dyn_cast<StringAttr>(axis);
+    if (!name || mesh.getMesh().axisIndex(name.getValue()) < 0)
+      return op->emitOpError() << "the mesh has no axis " << axis;
+  }
+  return success();
+}
+
+/// A tensor that moves from one sharding to another.
+static LogicalResult verifyMove(Operation *op, Type type, ShardingAttr from, ShardingAttr to) {
+  return failure(failed(verifySharding(op, from, type, "from")) || failed(verifySharding(op, to, type, "to")));
+}
+
+LogicalResult CoordOp::verify() { return verifyAxes(*this, getMeshAttr(), getAxes()); }
+LogicalResult AllReduceOp::verify() { return verifyAxes(*this, getMeshAttr(), getAxes()); }
+LogicalResult RedistributeOp::verify() { return verifyMove(*this, getType(), getFrom(), getTo()); }
+LogicalResult ReduceScatterOp::verify() {
+  return failure(failed(verifyMove(*this, getType(), getFrom(), getTo())) ||
+                 failed(verifyAxes(*this, getFrom().getMesh(), getAxes())));
+}

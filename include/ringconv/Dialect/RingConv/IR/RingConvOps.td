@@ -174,6 +174,7 @@ def RingConv_CoordOp : RingConv_Op<"coord", [Pure]> {
   let arguments = (ins FlatSymbolRefAttr:$mesh, ArrayAttr:$axes);
   let results = (outs Index:$result);
   let assemblyFormat = "$mesh $axes attr-dict";
+  let hasVerifier = 1;
 }
 
 def RingConv_LookupOp : RingConv_Op<"lookup", [Pure]> {
@@ -358,6 +359,7 @@ def RingConv_RedistributeOp : RingConv_DestinationOp<"redistribute"> {
     attr-dict (`->` type($result)^)?
   }];
   let extraClassDeclaration = [{ ::mlir::MutableOperandRange getDpsInitsMutable() { return getInitMutable(); } }];
+  let hasVerifier = 1;
 }
 
 def RingConv_AllReduceOp : RingConv_DestinationOp<"all_reduce"> {
@@ -367,6 +369,7 @@ def RingConv_AllReduceOp : RingConv_DestinationOp<"all_reduce"> {
   let results = (outs Optional<AnyRankedTensor>:$result);
   let assemblyFormat = "`outs` `(` $init `:` type($init) `)` `over` $mesh $axes attr-dict (`->` type($result)^)?";
   let extraClassDeclaration = [{ ::mlir::MutableOperandRange getDpsInitsMutable() { return getInitMutable(); } }];
+  let hasVerifier = 1;
 }
 
 def RingConv_ReduceScatterOp : RingConv_DestinationOp<"reduce_scatter"> {
@@ -383,6 +386,7 @@ def RingConv_ReduceScatterOp : RingConv_DestinationOp<"reduce_scatter"> {
     `from` $from `to` $to attr-dict (`->` type($result)^)?
   }];
   let extraClassDeclaration = [{ ::mlir::MutableOperandRange getDpsInitsMutable() { return getInitMutable(); } }];
+  let hasVerifier = 1;
 }
 
 def RingConv_MarkOp : RingConv_Op<"mark", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
