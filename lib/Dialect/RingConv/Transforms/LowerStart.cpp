@@ -322,7 +322,8 @@ private:
 
   Value sameReplica(Value self, Value q) {
     Value same;
-    for (auto [axis, name] : llvm::enumerate(ix.mesh.getAxes())) {
+    for (size_t axis = 0; axis < ix.mesh.getAxes().size(); ++axis) {
+      StringAttr name = ix.mesh.getAxes()[axis];
       bool cuts = llvm::any_of(op.getFrom().getDims(),
                                [&](DimShardingAttr dim) { return llvm::is_contained(dim.getAxes(), name); });
       if (cuts)

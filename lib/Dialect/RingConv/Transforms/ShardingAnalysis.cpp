@@ -78,7 +78,7 @@ void ShardingAnalysis::wishOperands(Operation *op, ShardingAttr sharding, bool e
 
 void ShardingAnalysis::collectWishes(Block &block) {
   for (Operation &op : llvm::reverse(block)) {
-    if (op.getNumResults() == 0 || op.getNumRegions() && !isa<linalg::LinalgOp>(op))
+    if (op.getNumResults() == 0 || (op.getNumRegions() && !isa<linalg::LinalgOp>(op)))
       continue;
     if (ShardingAttr w = wanted.lookup(op.getResult(0)))
       wishOperands(&op, w, true);
