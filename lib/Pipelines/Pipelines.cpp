@@ -134,7 +134,7 @@ void ringconv::buildHostPipeline(OpPassManager &pm, const HostOptions &options, 
 }
 
 /// Kernels to NVVM. Buffers become descriptors before anything looks at memrefs,
-/// and functions become arithmetic before gpu-to-nvvm would call libdevice.
+/// and functions become arithmetic.
 static void buildKernelPipeline(OpPassManager &module) {
   auto &pm = module.nest<gpu::GPUModuleOp>();
   pm.addPass(ringconv::createLowerBufferCastsPass());
@@ -146,8 +146,7 @@ static void buildKernelPipeline(OpPassManager &module) {
   pm.addPass(createSCFToControlFlowPass());
   pm.addPass(createConvertNVGPUToNVVMPass());
   pm.addPass(createConvertVectorToLLVMPass());
-  pm.addPass(createConvertMathToLLVMPass());
-  pm.addPass(createConvertGpuOpsToNVVMOps());
+  pm.addPass(ringconv::createLowerKernelsPass());
   pm.addPass(createConvertNVVMToLLVMPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
   pm.addPass(createCanonicalizerPass());
