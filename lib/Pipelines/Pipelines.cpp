@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Linalg/Passes.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -138,6 +139,7 @@ void ringconv::buildHostPipeline(OpPassManager &pm, const HostOptions &options, 
 static void buildKernelPipeline(OpPassManager &module) {
   auto &pm = module.nest<gpu::GPUModuleOp>();
   pm.addPass(ringconv::createLowerBufferCastsPass());
+  pm.addPass(math::createMathExtendToSupportedTypes());
   pm.addPass(ringconv::createExpandMathPass());
   pm.addPass(createLowerAffinePass());
   pm.addPass(memref::createExpandStridedMetadataPass());

@@ -38,7 +38,7 @@ struct LowerKernelsPass : ringconv::impl::LowerKernelsPassBase<LowerKernelsPass>
     cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
     index::populateIndexToLLVMConversionPatterns(converter, patterns);
     populateFinalizeMemRefToLLVMConversionPatterns(converter, patterns);
-    populateMathToLLVMConversionPatterns(converter, patterns);
+    populateMathToLLVMConversionPatterns(converter, patterns, /*approximateLog1P=*/true, /*benefit=*/2);
     populateVectorToLLVMConversionPatterns(converter, patterns);
     ub::populateUBToLLVMConversionPatterns(converter, patterns);
     LLVMConversionTarget target(getContext());
