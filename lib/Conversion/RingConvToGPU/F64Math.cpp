@@ -2,8 +2,8 @@
 //
 // Argument reductions are those of fdlibm (W. J. Cody and W. Waite, "Software
 // Manual for the Elementary Functions", 1980); polynomials are Taylor series on
-// the reduced intervals, long enough for 53 bits. Those of erf are Chebyshev
-// interpolations made with 60 digits.
+// the reduced intervals, long enough for 53 bits. That of
+// erfc is a Chebyshev interpolation made with 60 digits.
 #include "F64Math.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -281,11 +281,13 @@ Value F64Math::erfcOfLarge(Value a) {
 }
 
 Value F64Math::erf(Value x) {
-  static constexpr double p[] = {5.9571761477489114044e-11, -1.137284885679167367e-9,   1.4659775274047435814e-8,
-                                 -1.6350312701054695011e-7, 1.6461000484121368033e-6,   -0.000014925595266831181565,
-                                 0.00012055331111642710923, -0.00085483269809337899052, 0.0052239776248180144673,
-                                 -0.026866170645076793248,  0.11283791670954878666,     -0.37612638903183748056,
-                                 1.1283791670955125738};
+  // 2 / sqrt(pi) (-1)^n / (n! (2n + 1))
+  static constexpr double p[] = {
+      -2.3784598852774294255e-19,  4.7633480405150681197e-18, -9.0639708428086724792e-17, 1.6342614095367151894e-15,
+      -2.7835162072109213549e-14,  4.4632242632864773449e-13, -6.7113668551641103779e-12, 9.4227590646504109706e-11,
+      -1.2290555301717927353e-9,   1.480719281587921724e-8,   -1.6365844691234924317e-7,  1.6462114365889247402e-6,
+      -0.000014925650358406250977, 0.00012055332981789664251, -0.00085483270234508528325, 0.0052239776254421878421,
+      -0.026866170645131251759,    0.11283791670955125739,    -0.37612638903183752463,    1.1283791670955125739};
   Value a = abs(x), small = mul(x, polynomial(mul(x, x), p));
   Value large = copySign(sub(constant(1), erfcOfLarge(a)), x);
   large = select(greater(a, 6), copySign(constant(1), x), large);
