@@ -77,9 +77,6 @@ std::optional<VectorPlan> planVectorLoops(LocalConvOp op, const LoopOptions &opt
 /// nothing but the element of their own coordinates; others as they are.
 LocalConvOp flattenPointwise(LocalConvOp op);
 
-/// True if neighbours along the dimension are neighbours in memory.
-bool isContiguousDim(mlir::MemRefType type, int64_t d);
-
 } // namespace ringconv
 
 #endif
