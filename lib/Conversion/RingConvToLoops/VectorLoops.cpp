@@ -31,7 +31,7 @@ using namespace ringconv;
 
 void VectorConv::emit() {
   prepare();
-  Value packed = filter = packFilter(l, op, plan);
+  filter = packFilter(l, op, plan);
   forEach(l.size(op.getInit(), yb()), [&](Value n) {
     forEach(plan.groups, [&](Value group) {
       forEach(plan.blocks(), [&](Value block) {
@@ -40,7 +40,7 @@ void VectorConv::emit() {
       });
     });
   });
-  memref::DeallocOp::create(b, l.loc, packed);
+  releaseFilter(l, filter);
   op.erase();
 }
 
