@@ -18,8 +18,11 @@ using namespace ringconv;
 
 namespace {
 
-/// A type of whole bytes: others have no address of their own in a vector.
-bool isVectorElement(Type type) { return type.isIntOrFloat() && type.getIntOrFloatBitWidth() % 8 == 0; }
+/// A type that a vector lays out like a memref: others have gaps in memory, or no
+/// address of their own.
+bool isVectorElement(Type type) {
+  return type.isIntOrFloat() && type.getIntOrFloatBitWidth() >= 8 && llvm::isPowerOf2_32(type.getIntOrFloatBitWidth());
+}
 
 bool hasVectorBody(linalg::GenericOp op) {
   return llvm::all_of(op.getBody()->without_terminator(), [](Operation &inner) {
