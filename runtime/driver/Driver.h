@@ -73,7 +73,6 @@ typedef struct rcrt_driver {
   pthread_cond_t turn;
   int64_t arrived, round;
   bool bad, verdicts[2];
-  int start; /* 0: threads hold, 1: go, -1: give up */
 } rcrt_driver;
 
 typedef struct rcrt_rank {
