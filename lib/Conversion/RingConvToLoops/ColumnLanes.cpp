@@ -234,7 +234,7 @@ void ColumnLanes::fillLine(Value line, ArrayRef<Value> coords, Value inputFeatur
 
 /// Columns [begin, end) of the line, from the source's columns base + p.
 void ColumnLanes::copyColumns(Value line, const Source &source, Value begin, Value end, Value base) {
-  bool byVectors = stride <= 2 && isContiguousDim(cast<MemRefType>(source.memref.getType()), shape.inputDims.back());
+  bool byVectors = stride <= 2 && isVectorDim(cast<MemRefType>(source.memref.getType()), shape.inputDims.back());
   if (byVectors)
     begin = copyVectors(line, source, begin, end, base);
   copyElements(line, source, begin, end, base);
@@ -379,7 +379,7 @@ void ColumnLanes::storeBlock(ArrayRef<Value> outputs) {
   for (auto [n, o] : llvm::enumerate(outputs))
     at[shape.outputDims[n]] = o;
   Value count = dims[last()].outputs, whole = l.constant(0);
-  bool byVectors = isContiguousDim(cast<MemRefType>(op.getInit().getType()), shape.outputDims.back());
+  bool byVectors = isVectorDim(cast<MemRefType>(op.getInit().getType()), shape.outputDims.back());
   auto stored = VectorType::get({shape.lanes}, shape.element);
   for (int64_t o = 0; o < shape.perGroup; ++o) {
     at[dimOf(op.getOutputDims(), kFeature)] = l.add(firstOutput, o);

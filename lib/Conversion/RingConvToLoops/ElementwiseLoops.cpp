@@ -51,7 +51,7 @@ bool isVectorOperand(linalg::GenericOp op, OpOperand &operand) {
   if (!type || !isVectorElement(type.getElementType()) || !map.isProjectedPermutation(/*allowZeroInResults=*/true))
     return false;
   int64_t d = dimOfLoop(map, op.getNumLoops() - 1);
-  return d < 0 ? !op.isDpsInit(&operand) : isContiguousDim(type, d);
+  return d < 0 ? !op.isDpsInit(&operand) : isVectorDim(type, d);
 }
 
 bool isVectorizable(linalg::GenericOp op) {
@@ -210,5 +210,8 @@ void ringconv::lowerElementwise(linalg::GenericOp op, const LoopOptions &options
   if (!options.vectorize || !isVectorizable(op))
     return;
   IRRewriter rewriter(op);
-  ElementwiseLoops(mergeLoops(op, rewriter), options).emit();
+  linalg::GenericOp merged = mergeLoops(op, rewriter);
+  // A last dimension of one element may hide strides, which stand open now.
+  if (isVectorizable(merged))
+    ElementwiseLoops(merged, options).emit();
 }

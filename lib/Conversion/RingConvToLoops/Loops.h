@@ -32,6 +32,10 @@ void lowerElementwise(mlir::linalg::GenericOp op, const LoopOptions &options);
 /// True if neighbours along the dimension are neighbours in memory.
 bool isContiguousDim(mlir::MemRefType type, int64_t d);
 
+/// True if vectors along the dimension can be loaded and stored: upstream's
+/// operations ask for neighbours along the last dimension too, even of one element.
+bool isVectorDim(mlir::MemRefType type, int64_t d);
+
 } // namespace ringconv
 
 #endif

@@ -130,7 +130,7 @@ public:
       block = l.add(l.mul(index[0], plan.blocks()), index[1]);
       if (isRowMajor())
         return transposeRows();
-      bool byVectors = isContiguousDim(cast<MemRefType>(filter.getType()), outputDim);
+      bool byVectors = isVectorDim(cast<MemRefType>(filter.getType()), outputDim);
       SmallVector<int64_t> rest{plan.features};
       rest.append(plan.taps);
       forAll(l, rest, {}, [&](ArrayRef<Value> at) { byVectors ? copyVectors(at) : copyElements(at); });
@@ -285,9 +285,9 @@ public:
   void run() {
     auto type = cast<MemRefType>(init.getType());
     for (int64_t v = 0; v < plan.vectors; ++v) {
-      if (isContiguousDim(type, feature))
+      if (isVectorDim(type, feature))
         storeFeatures(v);
-      else if (isContiguousDim(type, column) && count > 1)
+      else if (isVectorDim(type, column) && count > 1)
         storeColumns(v);
       else
         storeElements(v);

@@ -197,6 +197,10 @@ bool ringconv::isContiguousDim(MemRefType type, int64_t d) {
   return succeeded(type.getStridesAndOffset(strides, offset)) && strides[d] == 1;
 }
 
+bool ringconv::isVectorDim(MemRefType type, int64_t d) {
+  return isContiguousDim(type, d) && isContiguousDim(type, type.getRank() - 1);
+}
+
 /// Why the operands' types do not fit, or null.
 static const char *checkTypes(LocalConvOp op) {
   auto isFloat = [](Type t) { return t.isF32() || t.isF64() || t.isF16() || t.isBF16(); };
