@@ -120,6 +120,8 @@ for tool, feature in (("ringconv-compile", "ringconv-compile"), ("ringconv-gpusi
         config.available_features.add(feature)
 if os.path.exists(os.path.join(lib_dir, "RingConvPlugin.so")):
     config.available_features.add("plugin")
+if os.path.exists(os.path.join(lib_dir, "libRingConv-C.so")):
+    config.available_features.add("capi")
 
 # Tests that start several processes, or simulate a device, run one at a time:
 # their folders name the group (lit.local.cfg).

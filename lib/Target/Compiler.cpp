@@ -243,6 +243,7 @@ FailureOr<CompiledProgram> ringconv::compileHost(ModuleOp module, const CompileO
       os << word << ' ' << i << (o.name.empty() ? "" : " (" + o.name + ")") << (o.parameter ? ", parameter" : "")
          << ": " << o.whole << ", cut as " << o.sharding;
       program.signature.push_back(line);
+      llvm::raw_string_ostream(program.cuts.emplace_back()) << o.sharding;
     }
   return program;
 }

@@ -8,12 +8,18 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "ringconv/Dialect/RingConv/Transforms/Report.h"
+#include "llvm/Support/Error.h"
 
 #include <memory>
 #include <optional>
 #include <string>
 
+struct ringconv_program;
+
 namespace llvm {
+namespace orc {
+class LLJIT;
+} // namespace orc
 class LLVMContext;
 class Module;
 class TargetMachine;
@@ -46,6 +52,7 @@ struct CompiledProgram {
   std::string entry;
   FuncReport report;
   std::vector<std::string> signature; ///< a line of text per operand, for headers
+  std::vector<std::string> cuts;      ///< the sharding of each operand, as text
 };
 
 /// The entry function by the rules of CompileOptions::entry.
@@ -61,10 +68,17 @@ mlir::FailureOr<CompiledProgram> compileHost(mlir::ModuleOp module, const Compil
 /// Object code into memory; empty with a diagnostic text on failure.
 mlir::FailureOr<std::string> emitObject(CompiledProgram &program);
 
-/// JIT: native code in this process; `program` keeps the IR alive no longer.
-/// Gives the address of the descriptor (a `const ringconv_program *`), which
-/// stays valid until the end of the process.
-mlir::FailureOr<const void *> loadInProcess(CompiledProgram program);
+/// Native code in this process, unloaded at the end of its life.
+struct LoadedProgram {
+  LoadedProgram();
+  LoadedProgram(LoadedProgram &&);
+  LoadedProgram &operator=(LoadedProgram &&);
+  ~LoadedProgram();
+
+  const ringconv_program *descriptor = nullptr;
+  std::unique_ptr<llvm::orc::LLJIT> jit;
+};
+llvm::Expected<LoadedProgram> loadInProcess(CompiledProgram program);
 
 /// Adds `int main(int, char **)` over the runtime's driver.
 void addMain(CompiledProgram &program);
