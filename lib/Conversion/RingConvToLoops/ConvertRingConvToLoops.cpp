@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Loops.h"
+#include "VectorPlan.h"
 #include "ringconv/Conversion/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -47,7 +48,7 @@ struct ConvertRingConvToLoopsPass : ringconv::impl::ConvertRingConvToLoopsPassBa
       }
       if (auto pool = dyn_cast<LocalPoolOp>(op)) {
         markWork(pool);
-        lowerToPlainLoops(pool, options);
+        lowerPool(pool, options);
         continue;
       }
       auto conv = cast<LocalConvOp>(op);
@@ -58,6 +59,15 @@ struct ConvertRingConvToLoopsPass : ringconv::impl::ConvertRingConvToLoopsPassBa
   }
 
 private:
+  static void lowerPool(LocalPoolOp op, const LoopOptions &options) {
+    std::string reason;
+    if (options.vectorize && lowerToColumns(op, options, reason))
+      return;
+    if (options.vectorize)
+      emitRemark(op.getLoc()) << "plain loops: " << reason;
+    lowerToPlainLoops(op, options);
+  }
+
   /// Marks around the operation, between which all its loops will stand.
   template <typename OpTy> static void markWork(OpTy op) {
     IntegerAttr report = op.getReportAttr();
