@@ -32,6 +32,7 @@ tools = [
     ToolSubst("ringconv-opt", extra_args=["--verify-roundtrip"] if roundtrip else [], unresolved="ignore"),
     ToolSubst("ringconv-compile", unresolved="ignore"),
     ToolSubst("ringconv-run", unresolved="ignore"),
+    ToolSubst("ringconv-draw", unresolved="ignore"),
     ToolSubst("ringconv-gpusim", unresolved="ignore"),
     ToolSubst("FileCheck", unresolved="fatal"),
     ToolSubst("not", unresolved="fatal"),

@@ -68,6 +68,12 @@ typedef struct rcrt_events {
   rcrt_event *events;
 } rcrt_events;
 
+/* A buffer that lives from run to run. */
+typedef struct rcrt_kept {
+  void *data;
+  bool filled;
+} rcrt_kept;
+
 /* What a transport does. Functions that return a code have set the text. */
 typedef struct rcrt_transport {
   /* Starts all messages of a group, receives first, without blocking. */
@@ -95,6 +101,8 @@ struct ringconv_context {
   int64_t num_groups, group_capacity;
   char *scratch; /* of reductions; grows, never shrinks */
   int64_t scratch_capacity;
+  rcrt_kept *kept; /* by slot */
+  int64_t kept_capacity;
   rcrt_op_time *op_times;
   rcrt_events events;
   bool given_up; /* the others know of a failure, no message is in flight */
@@ -143,6 +151,9 @@ void rcrt_repeat(const rcrt_group *group, const rcrt_piece *piece);
 int32_t rcrt_gather_all(ringconv_context *context, const void *mine, int64_t bytes, void *all);
 
 void rcrt_free_groups(ringconv_context *context);
+/* What the kept buffers hold is of old parameters. */
+void rcrt_empty_kept(ringconv_context *context);
+void rcrt_free_kept(ringconv_context *context);
 void rcrt_record(ringconv_context *context, rcrt_event_kind kind, int64_t id, int64_t begin, int64_t end);
 /* realloc that grows geometrically; false: out of memory, nothing changed. */
 bool rcrt_grow(void **data, int64_t *capacity, int64_t needed, size_t element);

@@ -143,6 +143,7 @@ RCRT_API int32_t ringconv_session_set_parameters(ringconv_session *session, cons
     return session->context.code;
   int32_t code = set_inputs(session, parameters, true);
   session->has_parameters = code == RCRT_OK;
+  rcrt_empty_kept(&session->context);
   return code;
 }
 
@@ -210,6 +211,7 @@ RCRT_API void ringconv_session_destroy(ringconv_session *session) {
     return;
   ringconv_context *context = &session->context;
   rcrt_free_groups(context);
+  rcrt_free_kept(context);
   if (context->transport)
     context->transport->close(context);
   free(context->op_times);

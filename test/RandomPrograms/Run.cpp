@@ -129,6 +129,8 @@ struct Compiler {
   mlir::DialectRegistry registry;
   std::unique_ptr<mlir::MLIRContext> context;
   std::string errors;
+  /// Code of all programs of the batch: it must outlive their sessions.
+  std::vector<ringconv::LoadedProgram> loaded;
 
   Compiler() {
     ringconv::registerDialects(registry);
@@ -158,8 +160,13 @@ struct Compiler {
     auto program = ringconv::compileHost(*module, options);
     if (failed(program))
       return nullptr;
-    auto loaded = ringconv::loadInProcess(std::move(*program));
-    return failed(loaded) ? nullptr : static_cast<const ringconv_program *>(*loaded);
+    auto code = ringconv::loadInProcess(std::move(*program));
+    if (!code) {
+      errors += llvm::toString(code.takeError());
+      return nullptr;
+    }
+    loaded.push_back(std::move(*code));
+    return loaded.back().descriptor;
   }
 };
 

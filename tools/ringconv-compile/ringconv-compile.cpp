@@ -80,5 +80,7 @@ int main(int argc, char **argv) {
   cl::ParseCommandLineOptions(argc, argv, "compiles a program over whole tensors to native code of its ranks\n");
   if (target != "host")
     return reportError(tool, "--target=" + target + " is not available, expected host");
+  if (mesh.getNumOccurrences() && mesh.empty())
+    return reportError(tool, "--mesh: expected axis=extent,..., got ''");
   return compile();
 }

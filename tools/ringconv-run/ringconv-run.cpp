@@ -18,6 +18,7 @@ struct Arguments {
   std::string input, target = "host";
   ringconv::CompileOptions options;
   std::vector<char *> run;
+  bool badMesh = false; ///< an empty one was given
 };
 
 constexpr const char *compileHelp =
@@ -55,7 +56,7 @@ bool takeFlag(int argc, char **argv, int &i, Arguments &args) {
   if (const char *v = valueOf("entry", argc, argv, i))
     return o.entry = v, true;
   if (const char *v = valueOf("mesh", argc, argv, i))
-    return o.mesh = v, true;
+    return o.mesh = v, args.badMesh |= o.mesh.empty(), true;
   if (const char *v = valueOf("target-cpu", argc, argv, i))
     return o.cpu = v, true;
   if (word == "--no-vectorize")
@@ -119,6 +120,8 @@ int main(int argc, char **argv) {
   }
   if (args.input.empty())
     return ringconv::reportError("ringconv-run", "expected an MLIR file; see --help");
+  if (args.badMesh)
+    return ringconv::reportError("ringconv-run", "--mesh: expected axis=extent,..., got ''");
   if (args.target != "host")
     return ringconv::reportError("ringconv-run", "--target=" + args.target + " is not available, expected host");
   if (int code = ringconv_main(int(args.run.size()), args.run.data(), nullptr))

@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -27,7 +28,7 @@ struct ConvertRingConvToLoopsPass : ringconv::impl::ConvertRingConvToLoopsPassBa
     LoopOptions options{vectorize, vectorWidth, count};
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
-      if (isa<LocalConvOp, LocalPoolOp, memref::CopyOp>(op))
+      if (isa<LocalConvOp, LocalPoolOp, memref::CopyOp, linalg::GenericOp>(op))
         ops.push_back(op);
     });
     for (Operation *op : ops) {
@@ -38,6 +39,10 @@ struct ConvertRingConvToLoopsPass : ringconv::impl::ConvertRingConvToLoopsPassBa
         }
       if (auto copy = dyn_cast<memref::CopyOp>(op)) {
         lowerStridedCopy(copy, options);
+        continue;
+      }
+      if (auto generic = dyn_cast<linalg::GenericOp>(op)) {
+        lowerElementwise(generic, options);
         continue;
       }
       if (auto pool = dyn_cast<LocalPoolOp>(op)) {

@@ -197,6 +197,10 @@ bool ringconv::isContiguousDim(MemRefType type, int64_t d) {
   return succeeded(type.getStridesAndOffset(strides, offset)) && strides[d] == 1;
 }
 
+bool ringconv::isVectorDim(MemRefType type, int64_t d) {
+  return isContiguousDim(type, d) && isContiguousDim(type, type.getRank() - 1);
+}
+
 /// Why the operands' types do not fit, or null.
 static const char *checkTypes(LocalConvOp op) {
   auto isFloat = [](Type t) { return t.isF32() || t.isF64() || t.isF16() || t.isBF16(); };
@@ -264,44 +268,58 @@ static ColumnWindow columnWindow(LocalConvOp op, const VectorPlan &plan) {
   return w;
 }
 
-std::optional<VectorPlan> ringconv::planVectorLoops(LocalConvOp op, const LoopOptions &options, std::string &reason) {
+std::optional<VectorShape> ringconv::readVectorShape(LocalConvOp op, const LoopOptions &options, std::string &reason) {
   auto refuse = [&](const char *why) {
     reason = why;
     return std::nullopt;
   };
   if (const char *why = checkTypes(op))
     return refuse(why);
-  VectorPlan plan;
-  plan.inputDims = spatialDims(op.getInputDims());
-  plan.filterDims = spatialDims(op.getFilterDims());
-  plan.outputDims = spatialDims(op.getOutputDims());
-  if (const char *why = checkHalos(op, plan.inputDims))
+  VectorShape shape;
+  shape.inputDims = spatialDims(op.getInputDims());
+  shape.filterDims = spatialDims(op.getFilterDims());
+  shape.outputDims = spatialDims(op.getOutputDims());
+  if (const char *why = checkHalos(op, shape.inputDims))
     return refuse(why);
   auto filter = cast<MemRefType>(op.getFilter().getType());
-  plan.element = cast<MemRefType>(op.getInit().getType()).getElementType();
-  plan.accumulator = accumulationType(filter.getElementType());
-  for (int64_t d : plan.filterDims)
-    plan.taps.push_back(filter.getDimSize(d));
-  plan.features = filter.getDimSize(dimOf(op.getFilterDims(), kInput));
+  shape.element = cast<MemRefType>(op.getInit().getType()).getElementType();
+  shape.accumulator = accumulationType(filter.getElementType());
+  for (int64_t d : shape.filterDims)
+    shape.taps.push_back(filter.getDimSize(d));
+  shape.features = filter.getDimSize(dimOf(op.getFilterDims(), kInput));
 
   int64_t outputs = filter.getDimSize(dimOf(op.getFilterDims(), kOutput));
-  int64_t bits = plan.accumulator.getIntOrFloatBitWidth();
-  plan.lanes = options.vectorWidth * 32 / bits;
-  if (plan.lanes < 2 || !llvm::isPowerOf2_64(plan.lanes))
+  shape.lanes = options.vectorWidth * 32 / shape.accumulator.getIntOrFloatBitWidth();
+  if (shape.lanes < 2 || !llvm::isPowerOf2_64(shape.lanes))
     return refuse("a vector width that is no power of two");
   if (op.getFeatureGroupOutputs() && op.getBatchGroupOutputs())
     return refuse("groups of features and of batches");
-  plan.perGroup = std::max<int64_t>(op.getFeatureGroupOutputs(), op.getBatchGroupOutputs());
-  if (plan.perGroup == 0)
-    plan.perGroup = outputs;
-  if (plan.perGroup < 8 || outputs % plan.perGroup)
+  shape.perGroup = std::max<int64_t>(op.getFeatureGroupOutputs(), op.getBatchGroupOutputs());
+  if (shape.perGroup == 0)
+    shape.perGroup = outputs;
+  if (outputs % shape.perGroup)
+    return refuse("groups that are cut");
+  shape.groups = outputs / shape.perGroup;
+  return shape;
+}
+
+std::optional<VectorPlan> ringconv::planVectorLoops(LocalConvOp op, const LoopOptions &options, std::string &reason) {
+  auto refuse = [&](const char *why) {
+    reason = why;
+    return std::nullopt;
+  };
+  std::optional<VectorShape> shape = readVectorShape(op, options, reason);
+  if (!shape)
+    return std::nullopt;
+  VectorPlan plan;
+  static_cast<VectorShape &>(plan) = *shape;
+  if (plan.perGroup < 8)
     return refuse("fewer than 8 output features per group");
-  plan.groups = outputs / plan.perGroup;
 
   plan.columns = columnWindow(op, plan);
   if (plan.columns.isStatic() && plan.columns.outputs > kMaxColumns)
     return refuse("more columns than are planned one by one");
-  int64_t registers = plan.lanes * bits == 512 ? 32 : 16;
+  int64_t bits = plan.accumulator.getIntOrFloatBitWidth(), registers = plan.lanes * bits == 512 ? 32 : 16;
   Tiling tiling = chooseTiling(plan.columns, 1, registers);
   // Too few accumulators to hide the latency: two vectors of features each.
   if (tiling.tile < 8 && plan.perGroup >= 2 * plan.lanes) {

@@ -53,14 +53,23 @@ struct ColumnWindow {
   llvm::SmallVector<TileColumn> columns(int64_t begin, int64_t size) const;
 };
 
-struct VectorPlan {
+/// What all vectorised forms ask of a local convolution.
+struct VectorShape {
   mlir::Type element, accumulator;
-  /// Lanes of a vector, vectors of output features per tile, outputs per tile.
-  int64_t lanes, vectors, tile;
+  int64_t lanes;
+  /// Output features per group, input features that each of them reads.
   int64_t groups, perGroup, features;
   llvm::SmallVector<int64_t> taps;
   /// Dimension of each spatial number.
   llvm::SmallVector<int64_t> inputDims, filterDims, outputDims;
+};
+
+/// The shape, or why no vectorised form fits.
+std::optional<VectorShape> readVectorShape(LocalConvOp op, const LoopOptions &options, std::string &reason);
+
+struct VectorPlan : VectorShape {
+  /// Vectors of output features per tile, outputs per tile.
+  int64_t vectors, tile;
   ColumnWindow columns;
   /// Empty where columns are not static.
   llvm::SmallVector<TileRun> tiles;
@@ -73,12 +82,13 @@ struct VectorPlan {
 /// The plan, or why the vectorised form does not fit.
 std::optional<VectorPlan> planVectorLoops(LocalConvOp op, const LoopOptions &options, std::string &reason);
 
+/// The form with lanes along the columns, for few output features per group;
+/// false, with the operation untouched, where it does not fit.
+bool lowerToColumnLanes(LocalConvOp op, const LoopOptions &options, std::string &reason);
+
 /// The operation with one spatial dimension, in place of one whose outputs read
 /// nothing but the element of their own coordinates; others as they are.
 LocalConvOp flattenPointwise(LocalConvOp op);
-
-/// True if neighbours along the dimension are neighbours in memory.
-bool isContiguousDim(mlir::MemRefType type, int64_t d);
 
 } // namespace ringconv
 

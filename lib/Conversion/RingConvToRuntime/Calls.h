@@ -31,6 +31,7 @@ private:
   void lowerLookup(LookupOp op);
   void lowerAllReduce(AllReduceOp op);
   void lowerReduceScatter(ReduceScatterOp op);
+  void lowerKept(KeptOp op);
 
   mlir::Value i64(int64_t v);
   mlir::Value toI64(mlir::Value index);
@@ -52,7 +53,7 @@ private:
   llvm::DenseMap<mlir::Value, int64_t> exchangeOfToken;
   llvm::SmallVector<int64_t> exchangeOf;
   int64_t nextExchange = 0;
-  int64_t nextTable = 0;
+  int64_t nextTable = 0, nextKept = 0;
 };
 
 /// After scf-to-cf: each call that gives an error code ends the function with

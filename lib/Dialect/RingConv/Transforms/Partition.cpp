@@ -81,6 +81,9 @@ private:
     ShardingAnalysis analysis(func, mesh);
     FuncReport local;
     FuncReport &entry = report ? report->functions[func.getSymName().str()] : local;
+    for (StringAttr axis : mesh.mesh.getAxes())
+      entry.axes.push_back(axis.str());
+    entry.extents = mesh.mesh.getExtents().vec();
     if (failed(analysis.run()))
       return failure();
     return Partitioner(func, mesh, analysis, entry).run();
