@@ -48,6 +48,7 @@ typedef struct rcrt_group {
   rcrt_side send, receive;
   int64_t *arena, arena_size, arena_capacity;
   void *transport; /* what the transport keeps for the group */
+  struct rcrt_sum *sum; /* of a group of sums: what is kept for them */
   /* Totals since create, for reports. */
   int64_t messages_sent, bytes_sent, messages_received, bytes_received, uses, wait_ns;
 } rcrt_group;
@@ -79,6 +80,8 @@ typedef struct rcrt_transport {
   /* Starts all messages of a group, receives first, without blocking. */
   int32_t (*post)(ringconv_context *context, rcrt_group *group);
   int32_t (*wait)(ringconv_context *context, rcrt_group *group);
+  /* Takes what is there; *done: the group is complete, as after wait. */
+  int32_t (*test)(ringconv_context *context, rcrt_group *group, bool *done);
   /* Whether another rank has failed, before this one waits for anybody. */
   int32_t (*poll)(ringconv_context *context);
   /* Tells the other ranks that this one failed. */
@@ -99,8 +102,7 @@ struct ringconv_context {
   ringconv_counters counters;
   rcrt_group **groups; /* open addressing by exchange, never removed */
   int64_t num_groups, group_capacity;
-  char *scratch; /* of reductions; grows, never shrinks */
-  int64_t scratch_capacity;
+  struct rcrt_sum *sums; /* in flight */
   rcrt_kept *kept; /* by slot */
   int64_t kept_capacity;
   rcrt_op_time *op_times;
@@ -136,6 +138,12 @@ typedef struct rcrt_piece_args {
 int32_t rcrt_add_piece(ringconv_context *context, rcrt_group *group, rcrt_side *side, const rcrt_piece_args *args);
 int32_t rcrt_post_group(ringconv_context *context, rcrt_group *group);
 int32_t rcrt_wait_group(ringconv_context *context, rcrt_group *group);
+/* Without waiting; *done: complete, the group may be opened again. */
+int32_t rcrt_test_group(ringconv_context *context, rcrt_group *group, bool *done);
+/* Starts the second rounds of sums whose first is complete. Called wherever a
+ * rank exchanges something, so that sums go on behind the work between. */
+int32_t rcrt_advance_sums(ringconv_context *context);
+void rcrt_free_sum(rcrt_group *group);
 
 /* Copies (or adds) the pieces of one message into those of another; the text
  * of a failure names `from_rank`. */

@@ -216,7 +216,6 @@ RCRT_API void ringconv_session_destroy(ringconv_session *session) {
     context->transport->close(context);
   free(context->op_times);
   free(context->events.events);
-  free(context->scratch);
   free(session->in);
   free(session->out);
   free(session);

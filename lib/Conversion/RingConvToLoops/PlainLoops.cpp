@@ -189,6 +189,28 @@ static Value maximum(Loops &l, Value best, Value v) {
   return arith::MaxSIOp::create(l.b, l.loc, best, v);
 }
 
+/// What an argmax has so far, with tap `number` taken in: the best value and the
+/// number of its tap, -1 before the first. The first of equals stays, the first
+/// NaN wins.
+static SmallVector<Value> takeMaximum(Loops &l, ValueRange best, Value v, Value number) {
+  auto compare = [&](arith::CmpFPredicate p, Value x, Value y) -> Value {
+    return arith::CmpFOp::create(l.b, l.loc, p, x, y);
+  };
+  Value firstNan = l.both(compare(arith::CmpFPredicate::UNO, v, v), compare(arith::CmpFPredicate::ORD, best[0], best[0]));
+  Value larger = arith::OrIOp::create(l.b, l.loc, compare(arith::CmpFPredicate::OGT, v, best[0]), firstNan);
+  Value take = arith::OrIOp::create(l.b, l.loc, larger, l.less(best[1], l.constant(0)));
+  return {arith::SelectOp::create(l.b, l.loc, take, v, best[0]),
+          arith::SelectOp::create(l.b, l.loc, take, number, best[1])};
+}
+
+/// Row-major number of a tap in its window.
+static Value tapNumber(Loops &l, ArrayRef<int64_t> size, ArrayRef<Value> taps) {
+  Value number = l.constant(0);
+  for (auto [k, tap] : llvm::zip(size, taps))
+    number = l.add(l.mul(number, k), tap);
+  return number;
+}
+
 /// sum / count, and 0 for no taps.
 static Value average(Loops &l, Value sum, Value count) {
   Type type = sum.getType();
@@ -199,15 +221,37 @@ static Value average(Loops &l, Value sum, Value count) {
   return arith::SelectOp::create(l.b, l.loc, none, l.zero(type), quotient);
 }
 
+/// The value of a pool: sums, maxima and averages carry a value and a count,
+/// argmax a value and a tap number.
+static SmallVector<Value> poolStart(Loops &l, PoolKind kind, Type acc) {
+  bool isMax = kind == PoolKind::Max || kind == PoolKind::ArgMax;
+  return {isMax ? l.lowest(acc) : l.zero(acc), l.constant(kind == PoolKind::ArgMax ? -1 : 0)};
+}
+
+static Value poolResult(Loops &l, LocalPoolOp op, ValueRange state, int64_t windowSize) {
+  switch (PoolKind(op.getKind())) {
+  case PoolKind::Avg:
+    return average(l, state[0], op.getCountPadding() ? l.constant(windowSize) : state[1]);
+  case PoolKind::ArgMax:
+    return arith::IndexCastOp::create(l.b, l.loc, l.b.getI32Type(), state[1]);
+  default:
+    return state[0];
+  }
+}
+
 void ringconv::lowerToPlainLoops(LocalPoolOp op, const LoopOptions &options) {
   OpBuilder b(op);
   Loops l{b, op.getLoc()};
   Value init = op.getInit();
   WindowValues w(l, op);
   ExtendedInput input(l, op.getInput(), op.getHalos(), op.getHaloDims());
+  std::optional<ExtendedInput> selector;
+  if (!op.getSelector().empty())
+    selector.emplace(l, op.getSelector()[0], op.getSelector().drop_front(), op.getHaloDims());
   auto kind = PoolKind(op.getKind());
-  Type element = cast<MemRefType>(init.getType()).getElementType();
-  Type acc = kind == PoolKind::Max ? element : accumulationType(element);
+  bool isMax = kind == PoolKind::Max || kind == PoolKind::ArgMax;
+  Type element = cast<MemRefType>(op.getInput().getType()).getElementType();
+  Type acc = isMax ? element : accumulationType(element);
   SmallVector<int64_t> xs = spatialDims(op.getInputDims());
   SmallVector<Value> counts;
   int64_t windowSize = 1;
@@ -216,24 +260,31 @@ void ringconv::lowerToPlainLoops(LocalPoolOp op, const LoopOptions &options) {
     windowSize *= size;
   }
   forElements(l, init, {}, [&](ArrayRef<Value> y) {
-    Value start = kind == PoolKind::Max ? l.lowest(acc) : l.zero(acc);
-    auto body = [&](ArrayRef<Value>, ArrayRef<Value> coords, ValueRange state) {
+    auto take = [&](ArrayRef<Value> x, ArrayRef<Value> taps, ValueRange state) -> SmallVector<Value> {
+      Value v = l.convert(input.read(x), acc);
+      if (kind == PoolKind::ArgMax)
+        return takeMaximum(l, state, v, tapNumber(l, op.getSize(), taps));
+      return {isMax ? maximum(l, state[0], v) : l.sum(state[0], v), l.add(state[1], l.constant(1))};
+    };
+    auto body = [&](ArrayRef<Value> taps, ArrayRef<Value> coords, ValueRange state) {
       SmallVector<Value> x(op.getInputDims().size());
       for (auto [d, number] : llvm::enumerate(op.getInputDims()))
         if (number < 0)
           x[d] = y[dimOf(op.getOutputDims(), number)];
       for (size_t n = 0; n < coords.size(); ++n)
         x[xs[n]] = coords[n];
-      Value v = l.convert(input.read(x), acc);
-      Value next = kind == PoolKind::Max ? maximum(l, state[0], v) : l.sum(state[0], v);
-      return SmallVector<Value>{next, l.add(state[1], l.constant(1))};
+      if (!selector)
+        return take(x, taps, state);
+      Value wanted = l.sub(l.constant(windowSize - 1), tapNumber(l, op.getSize(), taps));
+      Value held = arith::IndexCastOp::create(b, l.loc, b.getIndexType(), selector->read(x));
+      return l.ifElse(l.equal(held, wanted), state, [&] { return take(x, taps, state); });
     };
-    SmallVector<Value> state = forTaps(l, op, w, spatialOf(y, op.getOutputDims()), counts, 0, {}, {},
-                                       ValueRange{start, l.constant(0)}, body);
-    Value value = state[0];
-    if (kind == PoolKind::Avg)
-      value = average(l, value, op.getCountPadding() ? l.constant(windowSize) : state[1]);
-    memref::StoreOp::create(b, l.loc, l.convert(value, element), init, y);
+    SmallVector<Value> state =
+        forTaps(l, op, w, spatialOf(y, op.getOutputDims()), counts, 0, {}, {}, poolStart(l, kind, acc), body);
+    Value value = poolResult(l, op, state, windowSize);
+    if (kind != PoolKind::ArgMax)
+      value = l.convert(value, element);
+    memref::StoreOp::create(b, l.loc, value, init, y);
   });
   op.erase();
 }
