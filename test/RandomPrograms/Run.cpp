@@ -192,7 +192,7 @@ struct Compiler {
     options.overlap = p.overlap;
     options.alwaysOverlap = p.alwaysOverlap;
     options.mergeHalos = p.merge;
-    auto program = ringconv::compileHost(*module, options);
+    auto program = ringconv::compileProgram(*module, options);
     if (failed(program))
       return nullptr;
     auto code = ringconv::loadInProcess(std::move(*program));

@@ -21,6 +21,15 @@ namespace ringconv {
 using namespace mlir;
 using namespace ringconv;
 
+void ringconv::markWork(Operation *op, IntegerAttr report) {
+  if (!report)
+    return;
+  OpBuilder b(op);
+  MarkOp::create(b, op->getLoc(), report, /*end=*/UnitAttr());
+  b.setInsertionPointAfter(op);
+  MarkOp::create(b, op->getLoc(), report, b.getUnitAttr());
+}
+
 namespace {
 struct ConvertRingConvToLoopsPass : ringconv::impl::ConvertRingConvToLoopsPassBase<ConvertRingConvToLoopsPass> {
   using ConvertRingConvToLoopsPassBase::ConvertRingConvToLoopsPassBase;
@@ -47,12 +56,12 @@ struct ConvertRingConvToLoopsPass : ringconv::impl::ConvertRingConvToLoopsPassBa
         continue;
       }
       if (auto pool = dyn_cast<LocalPoolOp>(op)) {
-        markWork(pool);
+        markWork(pool, pool.getReportAttr());
         lowerPool(pool, options);
         continue;
       }
       auto conv = cast<LocalConvOp>(op);
-      markWork(conv);
+      markWork(conv, conv.getReportAttr());
       if (!options.vectorize || !lowerToVectorLoops(conv, options))
         lowerToPlainLoops(conv, options);
     }
@@ -66,17 +75,6 @@ private:
     if (options.vectorize)
       emitRemark(op.getLoc()) << "plain loops: " << reason;
     lowerToPlainLoops(op, options);
-  }
-
-  /// Marks around the operation, between which all its loops will stand.
-  template <typename OpTy> static void markWork(OpTy op) {
-    IntegerAttr report = op.getReportAttr();
-    if (!report)
-      return;
-    OpBuilder b(op);
-    MarkOp::create(b, op.getLoc(), report, /*end=*/UnitAttr());
-    b.setInsertionPointAfter(op);
-    MarkOp::create(b, op.getLoc(), report, b.getUnitAttr());
   }
 };
 } // namespace

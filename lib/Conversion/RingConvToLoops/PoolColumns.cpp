@@ -118,6 +118,8 @@ bool ringconv::lowerToColumns(LocalPoolOp op, const LoopOptions &options, std::s
   if (!shape)
     return false;
   const char *why = PoolColumns::check(LocalWindow(op), *shape);
+  if (!op.getSelector().empty())
+    why = "a selector";
   if (!why && shape->taps.back() > kMaxBody)
     why = "a window of too many taps";
   if (why) {

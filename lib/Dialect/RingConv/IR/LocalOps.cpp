@@ -47,6 +47,7 @@ void SendOp::getEffects(Effects &e) { communicationEffects(e); }
 void RecvOp::getEffects(Effects &e) { communicationEffects(e); }
 void KeptOp::getEffects(Effects &e) { communicationEffects(e); }
 void MarkOp::getEffects(Effects &e) { communicationEffects(e); }
+void KeepOp::getEffects(Effects &e) { communicationEffects(e); }
 void CountOp::getEffects(Effects &e) { communicationEffects(e); }
 
 OpFoldResult LookupOp::fold(FoldAdaptor adaptor) {
