@@ -4,7 +4,6 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Path.h"
 #include <cstdlib>
 
 using namespace mlir;
@@ -54,12 +53,4 @@ OwningOpRef<ModuleOp> ringconv::readProgram(StringRef tool, StringRef file, MLIR
     return {};
   }
   return parseSourceFile<ModuleOp>(file, &context);
-}
-
-std::string ringconv::findRuntime(const char *argv0) {
-  std::string self = llvm::sys::fs::getMainExecutable(argv0, reinterpret_cast<void *>(&findRuntime));
-  SmallString<256> path(llvm::sys::path::parent_path(self));
-  llvm::sys::path::append(path, "..", "lib", "libringconv_rt.a");
-  llvm::sys::path::remove_dots(path, true);
-  return llvm::sys::fs::exists(path) ? std::string(path) : std::string();
 }

@@ -88,8 +88,23 @@ static bool prepare_target(const rcrt_driver *d, char *text) {
   return rcrt_cuda_simulate(text);
 }
 
-static int run(rcrt_driver *d, const rcrt_launcher *launcher) {
+static int start(rcrt_driver *d, const rcrt_launcher *launcher) {
   char text[RCRT_TEXT];
+  if (!prepare_target(d, text))
+    return refuse(d, launcher, text);
+  if (d->flags.params && !rcrt_safetensors_open(&d->params, d->flags.params, text))
+    return refuse(d, launcher, text);
+  snprintf(d->token, sizeof d->token, "%lx-%llx", (long)getpid(), (unsigned long long)rcrt_now());
+  bool mpi =
+      d->flags.transport == RINGCONV_TRANSPORT_MPI || (d->flags.transport == RCRT_TRANSPORT_AUTO && launcher->size > 0);
+  if (mpi && launcher->problem)
+    return refuse(d, launcher, launcher->problem);
+  int code = mpi ? rcrt_launch_mpi(d, launcher) : rcrt_launch_threads(d);
+  rcrt_safetensors_close(&d->params);
+  return code;
+}
+
+static int run(rcrt_driver *d, const rcrt_launcher *launcher) {
   if (!d->program)
     return 0;
   if (d->flags.help || d->flags.version) {
@@ -102,14 +117,7 @@ static int run(rcrt_driver *d, const rcrt_launcher *launcher) {
   d->size = d->program->abi_version == RINGCONV_ABI_VERSION ? rcrt_mesh_size(&d->program->mesh) : 1;
   if (!check_program(d))
     return 1;
-  if (!prepare_target(d, text))
-    return refuse(d, launcher, text);
-  snprintf(d->token, sizeof d->token, "%lx-%llx", (long)getpid(), (unsigned long long)rcrt_now());
-  bool mpi =
-      d->flags.transport == RINGCONV_TRANSPORT_MPI || (d->flags.transport == RCRT_TRANSPORT_AUTO && launcher->size > 0);
-  if (mpi && launcher->problem)
-    return refuse(d, launcher, launcher->problem);
-  return mpi ? rcrt_launch_mpi(d, launcher) : rcrt_launch_threads(d);
+  return start(d, launcher);
 }
 
 RCRT_API int ringconv_main(int argc, char **argv, const ringconv_program *program) {
