@@ -133,10 +133,10 @@ void NCCLCalls::waitGroup(WaitOp op, int64_t exchange) {
 
 Value NCCLCalls::communicator(ArrayAttr axes, MeshAttr mesh) {
   int64_t mask = axesMask(axes, mesh);
-  auto it = llvm::find(axesOfSums, mask);
-  int64_t number = it - axesOfSums.begin();
-  if (it == axesOfSums.end())
-    axesOfSums.push_back(mask);
+  auto it = llvm::find(sums, mask);
+  int64_t number = it - sums.begin();
+  if (it == sums.end())
+    sums.push_back(mask);
   return call("ringconv_cuda_communicator", {context, i64(1 + number)}, pointer);
 }
 
