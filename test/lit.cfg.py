@@ -53,6 +53,7 @@ config.substitutions += [
     ("%llvm_tools", config.llvm_tools_dir),
     ("%ringconv_src", config.ringconv_source_root),
     ("%ringconv_lib", lib_dir),
+    ("%llvm_bin", config.llvm_tools_dir),
     ("%ringconv_include", os.path.join(config.ringconv_source_root, "include")),
     ("%ringconv_plugin", os.path.join(lib_dir, "RingConvPlugin.so")),
 ]

@@ -88,7 +88,7 @@ bool ringconv::lowerToVectorLoops(LocalConvOp op, const LoopOptions &options) {
   std::string reason;
   std::optional<VectorPlan> plan = planVectorLoops(op, options, reason);
   if (!plan) {
-    if (lowerToColumnLanes(op, options, reason))
+    if (lowerToColumns(op, options, reason))
       return true;
     emitRemark(op.getLoc()) << "plain loops: " << reason;
     return false;

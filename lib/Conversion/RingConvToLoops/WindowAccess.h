@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How kernels reach the input of a local convolution: which taps read an
+// How kernels reach the input of a local convolution or pool: which taps read an
 // element, and whether it lies in the shard or in a slab. Extended coordinates
 // count [low slab | shard | high slab].
-#ifndef RINGCONV_LIB_CONVERSION_RINGCONVTOLOOPS_CONVACCESS_H
-#define RINGCONV_LIB_CONVERSION_RINGCONVTOLOOPS_CONVACCESS_H
+#ifndef RINGCONV_LIB_CONVERSION_RINGCONVTOLOOPS_WINDOWACCESS_H
+#define RINGCONV_LIB_CONVERSION_RINGCONVTOLOOPS_WINDOWACCESS_H
 
 #include "LoopBuilder.h"
 #include "VectorPlan.h"
@@ -28,10 +28,25 @@ struct DimValues {
   mlir::Value low, own;
 };
 
-class ConvAccess {
+/// What local convolutions and pools have in common.
+struct LocalWindow {
+  template <typename OpTy>
+  explicit LocalWindow(OpTy op)
+      : operation(op), input(op.getInput()), init(op.getInit()), halos(op.getHalos()), scalars(op.getScalars()),
+        inputDims(op.getInputDims()), outputDims(op.getOutputDims()), haloDims(op.getHaloDims()),
+        stride(op.getStride()), lhsDilate(op.getLhsDilate()), rhsDilate(op.getRhsDilate()), offset(op.getOffset()),
+        validBegin(op.getValidBegin()), validEnd(op.getValidEnd()) {}
+
+  mlir::Operation *operation;
+  mlir::Value input, init;
+  mlir::ValueRange halos, scalars;
+  llvm::ArrayRef<int64_t> inputDims, outputDims, haloDims, stride, lhsDilate, rhsDilate, offset, validBegin, validEnd;
+};
+
+class WindowAccess {
 protected:
-  ConvAccess(LocalConvOp op, const VectorShape &shape)
-      : b(op), l{b, op.getLoc()}, op(op), shape(shape),
+  WindowAccess(LocalWindow window, const VectorShape &shape)
+      : b(window.operation), l{b, window.operation->getLoc()}, window(window), shape(shape),
         vectorType(mlir::VectorType::get({shape.lanes}, shape.accumulator)) {}
 
   int64_t last() { return shape.taps.size() - 1; }
@@ -67,7 +82,7 @@ protected:
 
   mlir::OpBuilder b;
   Loops l;
-  LocalConvOp op;
+  LocalWindow window;
   const VectorShape &shape;
   mlir::VectorType vectorType;
 
