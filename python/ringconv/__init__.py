@@ -13,15 +13,33 @@
 Shapes are in elements, cuts name mesh axes per dimension (`Cut`). Errors are
 `CompileError`, with the place, and `RunError`.
 """
-from . import _ringconv
-from .builder import Argument, Value, arg, conv, conv2d, func, parameter, pool, pool2d, relu, reshard
-from .cuts import At, Cut
-from .errors import CompileError, Diagnostic, Error, RunError
-from .program import LocalRank, Module, Operand, Program, Ranks, compile, parse, parse_file
+import importlib
+from typing import TYPE_CHECKING
 
-#: Version, commit and LLVM of the compiler.
-version_text: str = _ringconv.version_text
-__version__ = version_text.split()[1]
+if TYPE_CHECKING:
+    from .builder import Argument, Value, arg, conv, conv2d, func, parameter, pool, pool2d, relu, reshard
+    from .cuts import At, Cut
+    from .errors import CompileError, Diagnostic, Error, RunError
+    from .program import LocalRank, Module, Operand, Program, Ranks, compile, parse, parse_file
+
+    #: Version, commit and LLVM of the compiler.
+    version_text: str
+    __version__: str
+
+
+def __getattr__(name):
+    """The compiler's library is loaded when something of it is asked for: the
+    importers are Python alone."""
+    if name == "__version__":
+        return importlib.import_module("._ringconv", __name__).version_text.split()[1]
+    if name in __all__:
+        for module in ("_ringconv", "builder", "cuts", "errors", "program"):
+            namespace = vars(importlib.import_module(f".{module}", __name__))
+            if name in namespace:
+                globals()[name] = namespace[name]
+                return namespace[name]
+    raise AttributeError(f"module 'ringconv' has no attribute '{name}'")
+
 
 __all__ = [
     "Argument", "At", "CompileError", "Cut", "Diagnostic", "Error", "LocalRank", "Module", "Operand", "Program",

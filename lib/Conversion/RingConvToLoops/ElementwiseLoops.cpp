@@ -60,6 +60,36 @@ bool isVectorizable(linalg::GenericOp op) {
          llvm::all_of(op->getOpOperands(), [&](OpOperand &operand) { return isVectorOperand(op, operand); });
 }
 
+/// The input without the dimensions of one element that its map reads at 0:
+/// upstream merges loops only where maps name nothing but loops.
+void dropBroadcastDims(linalg::GenericOp op, OpOperand &operand, SmallVectorImpl<AffineMap> &maps) {
+  AffineMap &map = maps[operand.getOperandNumber()];
+  if (op.isScalar(&operand) || map.isProjectedPermutation())
+    return;
+  OpBuilder b(op);
+  auto type = cast<MemRefType>(operand.get().getType());
+  SmallVector<OpFoldResult> offsets(type.getRank(), b.getIndexAttr(0)), strides(type.getRank(), b.getIndexAttr(1));
+  SmallVector<OpFoldResult> sizes = memref::getMixedSizes(b, op.getLoc(), operand.get());
+  SmallVector<AffineExpr> results;
+  SmallVector<int64_t> shape;
+  for (auto [d, expr] : llvm::enumerate(map.getResults())) {
+    if (!isa<AffineDimExpr>(expr))
+      continue;
+    results.push_back(expr);
+    shape.push_back(type.getDimSize(d));
+  }
+  MemRefType reduced = memref::SubViewOp::inferRankReducedResultType(shape, type, offsets, sizes, strides);
+  operand.set(memref::SubViewOp::create(b, op.getLoc(), reduced, operand.get(), offsets, sizes, strides));
+  map = AffineMap::get(map.getNumDims(), 0, results, op.getContext());
+}
+
+void dropBroadcastDims(linalg::GenericOp op) {
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  for (OpOperand &operand : op->getOpOperands())
+    dropBroadcastDims(op, operand, maps);
+  op.setIndexingMapsAttr(OpBuilder(op).getAffineMapArrayAttr(maps));
+}
+
 /// Neighbouring loops that every operand holds without gaps become one.
 linalg::GenericOp mergeLoops(linalg::GenericOp op, RewriterBase &rewriter) {
   SmallVector<ReassociationIndices> groups;
@@ -210,6 +240,7 @@ void ringconv::lowerElementwise(linalg::GenericOp op, const LoopOptions &options
   if (!options.vectorize || !isVectorizable(op))
     return;
   IRRewriter rewriter(op);
+  dropBroadcastDims(op);
   linalg::GenericOp merged = mergeLoops(op, rewriter);
   // A last dimension of one element may hide strides, which stand open now.
   if (isVectorizable(merged))
