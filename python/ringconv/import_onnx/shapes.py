@@ -120,7 +120,8 @@ def space_to_depth(node):
     x, program = node.tensor(0), node.program
     s = _block(node, x)
     n, c, h, w = x.shape
-    y = program.transpose(program.reshape(x, (n, c, h // s, s, w // s, s)), [0, 3, 5, 1, 2, 4])
+    order = [0, 3, 5, 1, 2, 4] if node.attribute("mode", "DCR") == "DCR" else [0, 1, 3, 5, 2, 4]
+    y = program.transpose(program.reshape(x, (n, c, h // s, s, w // s, s)), order)
     return program.reshape(y, (n, c * s**2, h // s, w // s))
 
 
