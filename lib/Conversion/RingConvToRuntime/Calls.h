@@ -30,6 +30,7 @@ private:
   void lowerCoord(CoordOp op);
   void lowerLookup(LookupOp op);
   void lowerAllReduce(AllReduceOp op);
+  void lowerStartReduce(StartReduceOp op);
   void lowerReduceScatter(ReduceScatterOp op);
 
   mlir::Value i64(int64_t v);

@@ -63,7 +63,7 @@ void ShardingAnalysis::wishOperands(Operation *op, ShardingAttr sharding, bool e
     ShardingAttr need = decision->operands[i];
     if (!need)
       continue;
-    if (auto window = dyn_cast<WindowedOpInterface>(op); window && i < window.getNumWindowedOperands()) {
+    if (auto window = dyn_cast<WindowedOpInterface>(op); window && int64_t(i) < window.getNumWindowedOperands()) {
       SmallVector<DimShardingAttr> dims(need.getDims());
       ArrayRef<int64_t> shape = cast<RankedTensorType>(operand.getType()).getShape();
       SmallVector<halo::Window> windows = window.getWindows();
