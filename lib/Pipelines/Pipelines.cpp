@@ -49,6 +49,9 @@ void ringconv::buildPartitionPipeline(OpPassManager &pm, const PartitionOptions 
     overlap.minEdge = overlap.minInterior = 0;
   if (options.overlap)
     pm.addNestedPass<func::FuncOp>(createOverlapPass(overlap));
+  // Behind overlap, whose waits are where sums are needed.
+  if (options.startReductions)
+    pm.addNestedPass<func::FuncOp>(createStartReductionsPass());
   pm.addPass(createVerifyPartitionedPass());
 }
 
@@ -129,6 +132,7 @@ void ringconv::buildHostPipeline(OpPassManager &pm, const HostOptions &options, 
   partition.mesh = options.mesh;
   partition.mergeHalos = options.mergeHalos;
   partition.overlap = options.overlap;
+  partition.startReductions = options.startReductions;
   partition.report = report;
   buildPartitionPipeline(pm, partition);
   buildBufferizePipeline(pm);
