@@ -291,7 +291,13 @@ std::string runRanks(const ringconv_program *program, const Program &p, const Si
   ringconv_team *team = ringconv_team_create(int64_t(ranks.size()));
   std::vector<ringconv_world> worlds;
   for (size_t r = 0; r < ranks.size(); ++r) {
-    worlds.push_back({int64_t(r), int64_t(ranks.size()), RINGCONV_TRANSPORT_THREADS, team, 0, RINGCONV_DEVICE_AUTO, nullptr});
+    ringconv_world world{};
+    world.rank = r;
+    world.size = ranks.size();
+    world.transport = RINGCONV_TRANSPORT_THREADS;
+    world.team = team;
+    world.device = RINGCONV_DEVICE_AUTO;
+    worlds.push_back(world);
     Rank &rank = ranks[r];
     if (std::string why = findBoxes(program, p, signature, worlds[r], rank); !why.empty())
       return ringconv_team_destroy(team), why;
