@@ -69,6 +69,12 @@ typedef struct rcrt_events {
   rcrt_event *events;
 } rcrt_events;
 
+/* A buffer that lives from run to run. */
+typedef struct rcrt_kept {
+  void *data;
+  bool filled;
+} rcrt_kept;
+
 /* What a transport does. Functions that return a code have set the text. */
 typedef struct rcrt_transport {
   /* Starts all messages of a group, receives first, without blocking. */
@@ -85,18 +91,23 @@ typedef struct rcrt_transport {
   void (*abandon)(ringconv_context *context, rcrt_group *group);
   void (*forget)(ringconv_context *context, rcrt_group *group);
   void (*close)(ringconv_context *context);
+  /* rcrt_gather_all by other means than groups; NULL: by groups. */
+  int32_t (*gather)(ringconv_context *context, const void *mine, int64_t bytes, void *all);
 } rcrt_transport;
 
 struct ringconv_context {
   const ringconv_program *program;
   const rcrt_transport *transport;
   void *link; /* the transport's state of this rank */
+  struct rcrt_cuda *cuda; /* its GPU; NULL on host */
   int64_t position, size;
   double timeout;
   ringconv_counters counters;
   rcrt_group **groups; /* open addressing by exchange, never removed */
   int64_t num_groups, group_capacity;
   struct rcrt_sum *sums; /* in flight */
+  rcrt_kept *kept; /* by slot */
+  int64_t kept_capacity;
   rcrt_op_time *op_times;
   rcrt_events events;
   bool given_up; /* the others know of a failure, no message is in flight */
@@ -128,6 +139,8 @@ typedef struct rcrt_piece_args {
   int8_t combine, dtype;
 } rcrt_piece_args;
 int32_t rcrt_add_piece(ringconv_context *context, rcrt_group *group, rcrt_side *side, const rcrt_piece_args *args);
+/* Adds a group's messages to the totals. */
+void rcrt_count_messages(ringconv_context *context, rcrt_group *group);
 int32_t rcrt_post_group(ringconv_context *context, rcrt_group *group);
 int32_t rcrt_wait_group(ringconv_context *context, rcrt_group *group);
 /* Without waiting; *done: complete, the group may be opened again. */
@@ -151,6 +164,9 @@ void rcrt_repeat(const rcrt_group *group, const rcrt_piece *piece);
 int32_t rcrt_gather_all(ringconv_context *context, const void *mine, int64_t bytes, void *all);
 
 void rcrt_free_groups(ringconv_context *context);
+/* What the kept buffers hold is of old parameters. */
+void rcrt_empty_kept(ringconv_context *context);
+void rcrt_free_kept(ringconv_context *context);
 void rcrt_record(ringconv_context *context, rcrt_event_kind kind, int64_t id, int64_t begin, int64_t end);
 /* realloc that grows geometrically; false: out of memory, nothing changed. */
 bool rcrt_grow(void **data, int64_t *capacity, int64_t needed, size_t element);

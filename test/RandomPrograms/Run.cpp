@@ -156,6 +156,8 @@ struct Compiler {
   mlir::DialectRegistry registry;
   std::unique_ptr<mlir::MLIRContext> context;
   std::string errors;
+  /// Code of all programs of the batch: it must outlive their sessions.
+  std::vector<ringconv::LoadedProgram> loaded;
 
   Compiler() {
     ringconv::registerDialects(registry);
@@ -190,11 +192,16 @@ struct Compiler {
     options.overlap = p.overlap;
     options.alwaysOverlap = p.alwaysOverlap;
     options.mergeHalos = p.merge;
-    auto program = ringconv::compileHost(*module, options);
+    auto program = ringconv::compileProgram(*module, options);
     if (failed(program))
       return nullptr;
-    auto loaded = ringconv::loadInProcess(std::move(*program));
-    return failed(loaded) ? nullptr : static_cast<const ringconv_program *>(*loaded);
+    auto code = ringconv::loadInProcess(std::move(*program));
+    if (!code) {
+      errors += llvm::toString(code.takeError());
+      return nullptr;
+    }
+    loaded.push_back(std::move(*code));
+    return loaded.back().descriptor;
   }
 };
 
@@ -472,6 +479,8 @@ Outcome randprog::run(const Program &p, const RunSettings &settings) {
   for (const Result &r : p.results)
     expected.push_back(values[r.value]);
   if (p.gradient) {
+    if (std::string why = compareWithDifferences(p); !why.empty())
+      return {false, why, {}};
     std::vector<Tensor> seeds;
     for (size_t i = 0; i < p.results.size(); ++i)
       seeds.push_back(makeSeed(p, int(i), (*types)[p.results[i].value]));

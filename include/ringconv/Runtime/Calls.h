@@ -65,6 +65,11 @@ int32_t ringconv_rt_reduce_scatter(ringconv_context *context, int64_t exchange, 
                                    const void *source, const int64_t *source_shape, void *result,
                                    const int64_t *result_shape, int64_t rank, const int64_t *boxes);
 
+/* The session's buffer number `slot`, of `bytes` bytes, aligned to 64: answer[0]
+ * is its address, answer[1] 1 where it must be filled: it is new, or parameters
+ * were set since. A slot keeps its size. */
+int32_t ringconv_rt_kept(ringconv_context *context, int64_t slot, int64_t bytes, int64_t *answer);
+
 /* Marks begin and end of work on operation `op` of the program, for reports. */
 void ringconv_rt_op_begin(ringconv_context *context, int64_t op);
 void ringconv_rt_op_end(ringconv_context *context, int64_t op);

@@ -46,7 +46,9 @@ void HaloExchangeOp::getEffects(Effects &e) { communicationEffects(e); }
 void GroupOp::getEffects(Effects &e) { communicationEffects(e); }
 void SendOp::getEffects(Effects &e) { communicationEffects(e); }
 void RecvOp::getEffects(Effects &e) { communicationEffects(e); }
+void KeptOp::getEffects(Effects &e) { communicationEffects(e); }
 void MarkOp::getEffects(Effects &e) { communicationEffects(e); }
+void KeepOp::getEffects(Effects &e) { communicationEffects(e); }
 void CountOp::getEffects(Effects &e) { communicationEffects(e); }
 
 OpFoldResult LookupOp::fold(FoldAdaptor adaptor) {

@@ -4,6 +4,8 @@
 // on function arguments and results.
 #include "OpText.h"
 
+#include "ringconv/Dialect/RingConv/IR/Bytecode.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -22,6 +24,7 @@ using namespace ringconv;
 #include "ringconv/Dialect/RingConv/IR/RingConvOps.cpp.inc"
 
 void RingConvDialect::initialize() {
+  addBytecodeInterface(*this);
   registerAttributes();
   registerTypes();
   addOperations<
@@ -94,8 +97,10 @@ LogicalResult RingConvDialect::verifyRegionResultAttribute(Operation *op, unsign
 }
 
 LogicalResult RingConvDialect::verifyOperationAttribute(Operation *op, NamedAttribute attr) {
-  // What convert-ringconv-to-runtime leaves for the emission of programs.
-  if (attr.getName() == "ringconv.exchanges" && isa<ModuleOp>(op))
+  // What conversions leave for the emission of programs.
+  static constexpr StringLiteral ofModules[] = {"ringconv.exchanges", "ringconv.sums",      "ringconv.arena",
+                                                "ringconv.kernels",   "ringconv.constants", "ringconv.shared"};
+  if (isa<ModuleOp>(op) && llvm::is_contained(ofModules, attr.getName().strref()))
     return success();
   return op->emitError() << "unknown discardable attribute " << attr.getName();
 }

@@ -89,6 +89,9 @@ private:
     }
     FuncReport local;
     FuncReport &entry = report ? report->functions[func.getSymName().str()] : local;
+    for (StringAttr axis : mesh.mesh.getAxes())
+      entry.axes.push_back(axis.str());
+    entry.extents = mesh.mesh.getExtents().vec();
     return Partitioner(func, mesh, *analysis, entry).run();
   }
 

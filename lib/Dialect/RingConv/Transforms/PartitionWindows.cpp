@@ -71,6 +71,18 @@ static std::string labelOf(WindowedOpInterface op) {
   return text;
 }
 
+TensorReport Partitioner::reportTensor(RankedTensorType type, ShardingAttr sharding) {
+  TensorReport tensor{type.getShape().vec(), {}, (type.getElementTypeBitWidth() + 7) / 8, {}};
+  llvm::raw_string_ostream(tensor.elementType) << type.getElementType();
+  for (auto [dim, size] : llvm::zip(sharding.getDims(), type.getShape())) {
+    halo::MeshDim &made = tensor.dims.emplace_back();
+    for (StringAttr axis : dim.getAxes())
+      made.axes.push_back(mesh.mesh.axisIndex(axis.getValue()));
+    made.bounds = halo::Table::of(mesh.cuts(dim, size).bounds);
+  }
+  return tensor;
+}
+
 SmallVector<Value> Partitioner::exchange(Location loc, Value input, ArrayRef<HaloDimAttr> dims, IntegerAttr id) {
   auto type = cast<RankedTensorType>(input.getType());
   SmallVector<Type> slabs;
@@ -115,15 +127,20 @@ FailureOr<LocalWindows> Partitioner::makeWindows(WindowedOpInterface op, const D
   LocalWindows local;
   SmallVector<halo::Window> windows = op.getWindows();
   SmallVector<int64_t> inputDims = op.getInputWindowDims();
-  WindowReport entry{labelOf(op), locationText(op->getLoc()), false, {}};
+  ShardingAttr inputSharding = decision.operands[0] ? decision.operands[0] : analysis.of(op->getOperand(0));
+  WindowReport entry{labelOf(op), locationText(op->getLoc()), false, {},
+                     reportTensor(cast<RankedTensorType>(op->getOperand(0).getType()), inputSharding),
+                     reportTensor(cast<RankedTensorType>(op->getResult(0).getType()), decision.results[0])};
   SmallVector<std::pair<int64_t, HaloDimAttr>> exchanged;
   for (auto [n, cut] : llvm::enumerate(decision.windows)) {
     halo::Plan plan = planWindow(windows[n], cut);
     local.offset.push_back(lookup(cut.axes, plan.offset));
     local.validBegin.push_back(lookup(cut.axes, plan.validBegin));
     local.validEnd.push_back(lookup(cut.axes, plan.validEnd));
-    if (plan.needsExchange())
+    if (plan.needsExchange()) {
       exchanged.push_back({inputDims[n], makeHaloDim(builder.getContext(), inputDims[n], cut, plan)});
+      entry.input.dims[inputDims[n]].pieces = plan.pieces;
+    }
     if (cut.axes.empty())
       continue;
     WindowDimReport dim{inputDims[n], mesh.mesh.parts(cut.axes), {}, plan.ownBegin, plan.ownEnd, plan.needBegin, plan.needEnd};

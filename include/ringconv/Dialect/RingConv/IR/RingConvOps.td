@@ -415,6 +415,30 @@ def RingConv_ReduceScatterOp : RingConv_DestinationOp<"reduce_scatter"> {
   let hasVerifier = 1;
 }
 
+def RingConv_KeptOp : RingConv_Op<"kept", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "a buffer that lives from one run of the program to the next";
+  let description = [{
+    Each of these operations has a buffer of its own in the rank's session, dense
+    and aligned to 64 bytes. `fresh` is true where what was written into it does
+    not hold: the first time the operation runs, and the first time after the
+    caller gave new parameters. It holds what is made from parameters and
+    constants alone, such as filters in the order of a kernel. Kernels make it
+    (`convert-ringconv-to-loops`), `convert-ringconv-to-runtime` removes it.
+  }];
+  let results = (outs AnyStaticShapeMemRef:$buffer, I1:$fresh);
+  let assemblyFormat = "attr-dict `:` type($buffer)";
+}
+
+def RingConv_KeepOp : RingConv_Op<"keep", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "memory that is in use up to here";
+  let description = [{
+    Messages in flight read and write memory that no operation names any more.
+    Made by `convert-ringconv-to-nccl`, removed by `ringconv-plan-arena`.
+  }];
+  let arguments = (ins Variadic<AnyStridedMemRef>:$memory);
+  let assemblyFormat = "$memory attr-dict `:` type($memory)";
+}
+
 def RingConv_MarkOp : RingConv_Op<"mark", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "begin or end of work on a reported operation";
   let arguments = (ins I64Attr:$report, UnitAttr:$end);
