@@ -45,7 +45,7 @@ func.func @layer(
 
 // Only the last bias: one sum, and not even the forward pass.
 // FROZEN-LABEL: func.func @frozen_grad
-// FROZEN-SAME: %[[G:[^:]*]]: tensor<1x2x8xf32>) -> tensor<2xf32>
+// FROZEN-SAME: %[[G:[^:]*]]: tensor<1x2x8xf32> {ringconv.sharding = {{[^,]*}}@grid, [{}, {}, {}]>}) -> (tensor<2xf32>
 // FROZEN-NOT: ringconv.conv
 // FROZEN: linalg.generic {{.*}} ins(%[[G]]
 // FROZEN-NOT: ringconv.conv

@@ -10,11 +10,11 @@ func.func @argmax_type(%x: tensor<1x8x56xf32>) -> tensor<1x8x28xf32> {
 
 // -----
 
-func.func @letters(%dy: tensor<1x8x28xf32>, %taps: tensor<1x8x28xi32>) -> tensor<1x28x8xf32> {
-  // expected-error @below {{pool_grad_c1: f must be named by both or none of input and result}}
-  %dx = ringconv.pool_grad %dy, %taps dims [b, f, 0] -> [b, 0, 1] window {size = [1]}
-        : (tensor<1x8x28xf32>, tensor<1x8x28xi32>) -> tensor<1x28x8xf32>
-  return %dx : tensor<1x28x8xf32>
+func.func @letters(%dy: tensor<8x28xf32>, %taps: tensor<8x28xi32>) -> tensor<8x28xf32> {
+  // expected-error @below {{pool_grad_c1: b must be named by both or none of input and result}}
+  %dx = ringconv.pool_grad %dy, %taps dims [b, 0] -> [f, 0] window {size = [1]}
+        : (tensor<8x28xf32>, tensor<8x28xi32>) -> tensor<8x28xf32>
+  return %dx : tensor<8x28xf32>
 }
 
 // -----

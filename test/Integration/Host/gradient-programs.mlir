@@ -15,16 +15,16 @@
 ringconv.mesh @grid = <["dp" = 2, "w" = 2]>
 #images = #ringconv.sharding<@grid, [{"dp"}, {}, {}, {"w"}]>
 
-// Padding of another value, a normalisation, a pool, a slice, a reshape, a product
+// Padding, a normalisation, a pool, a slice, a reshape, a product
 // with a matrix.
 #map = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>
 #channel = affine_map<(d0, d1, d2, d3) -> (d1)>
 func.func @network(%x: tensor<4x2x6x10xf32> {ringconv.sharding = #images}, %w: tensor<4x2x3x3xf32>,
                    %scale: tensor<4xf32>, %m: tensor<48x5xf32>) -> tensor<4x5xf32> {
-  %half = arith.constant 0.5 : f32
+  %none = arith.constant 0.0 : f32
   %padded = tensor.pad %x low[0, 0, 1, 1] high[0, 0, 1, 1] {
   ^bb0(%i: index, %j: index, %k: index, %l: index):
-    tensor.yield %half : f32
+    tensor.yield %none : f32
   } : tensor<4x2x6x10xf32> to tensor<4x2x8x12xf32>
   %0 = ringconv.conv %padded, %w dims [b, f, 0, 1] x [o, i, 0, 1] -> [b, f, 0, 1]
      : (tensor<4x2x8x12xf32>, tensor<4x2x3x3xf32>) -> tensor<4x4x6x10xf32>

@@ -94,7 +94,7 @@ def module(layer, wanted):
     y = f"tensor<1x{OUT}x{ROWS}x{layer.m}xf32>"
     return (f'ringconv.mesh @g = <["x" = {RANKS}]>\n'
             f"func.func @main(%x: {x} {attributes('x', layer.inputs)}, %w: {w} {attributes('w')}, "
-            f"%b: {b} {attributes('b')}) -> ({y} {attributes('', layer.outputs)}) {{\n"
+            f"%b: {b} {attributes('b')}) -> ({y} {attributes('y', layer.outputs)}) {{\n"
             f"  %y = ringconv.conv %x, %w bias %b dims [b, f, 0, 1] x [o, i, 0, 1] -> [b, f, 0, 1] window "
             f"{{stride = [1, {layer.s}], pad = [[0, 0], [{layer.p}, {layer.q}]], rhs_dilate = [1, {layer.d}]}} : "
             f"({x}, {w}, {b}) -> {y}\n  return %y : {y}\n}}\n")
