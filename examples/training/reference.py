@@ -29,8 +29,8 @@ def train(noisy, clean, parameters, rate, steps):
         w1, b1, w2, b2, w3, b3 = parameters
         x1 = np.maximum(convolve(noisy, w1, b1), 0)
         x2 = np.maximum(convolve(x1, w2, b2), 0)
-        denoised = noisy - convolve(x2, w3, b3)
-        d3 = -2 * (denoised - clean) / clean.size
+        denoised = convolve(x2, w3, b3)
+        d3 = 2 * (denoised - clean) / clean.size
         dx2, dw3, db3 = backward(x2, w3, d3)
         dx1, dw2, db2 = backward(x1, w2, dx2 * (x2 > 0))
         _, dw1, db1 = backward(noisy, w1, dx1 * (x1 > 0))
