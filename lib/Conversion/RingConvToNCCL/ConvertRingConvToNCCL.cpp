@@ -34,7 +34,7 @@ struct ConvertRingConvToNCCLPass : ringconv::impl::ConvertRingConvToNCCLPassBase
       addContext(func);
       NCCLCalls calls(module, func);
       lowerAll<GroupOp>(func, calls);
-      lowerAll<SendOp, RecvOp, AllReduceOp, StartReduceOp, ReduceScatterOp>(func, calls);
+      lowerAll<SendOp, RecvOp, AllReduceOp, ReduceScatterOp>(func, calls);
       if (calls.hasFailed())
         return signalPassFailure();
       SmallVector<int64_t> numbers{calls.numExchanges()};

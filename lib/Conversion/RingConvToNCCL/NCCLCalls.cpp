@@ -155,7 +155,7 @@ static Value allocate(OpBuilder &b, Location loc, ArrayRef<OpFoldResult> sizes, 
 }
 
 /// NCCL sums dense memory.
-Value NCCLCalls::denseCopy(Value memref) {
+Value NCCLCalls::makeDense(Value memref) {
   auto type = cast<MemRefType>(memref.getType());
   if (type.getLayout().isIdentity())
     return memref;
@@ -164,51 +164,59 @@ Value NCCLCalls::denseCopy(Value memref) {
   return dense;
 }
 
-/// All members have the same shard: either all of them have elements or none.
-void NCCLCalls::startSums(ArrayRef<Value> dense, ArrayAttr axes, MeshAttr mesh, int64_t exchange) {
+/// All members have the same shards: either all of them have elements or none.
+NCCLCalls::Sums NCCLCalls::startSums(ValueRange tensors, ArrayAttr axes, MeshAttr mesh) {
+  Sums sums{nextExchange++, {}, llvm::to_vector(tensors), {}};
+  Value all;
+  SmallVector<Value> counts;
+  for (Value tensor : tensors) {
+    sums.dense.push_back(makeDense(tensor));
+    counts.push_back(toI64(elementsOf(b, loc, sums.dense.back())));
+    all = all ? arith::AddIOp::create(b, loc, all, counts.back()).getResult() : counts.back();
+  }
+  sums.count = all;
   Value group = communicator(axes, mesh);
-  call("ringconv_cuda_count_reduction", {context, i64(exchange)}, Type());
-  onCommunicationStream(exchange, [&](Value stream) {
-    status("ncclGroupStart", {});
-    for (Value memref : dense) {
-      Type element = cast<MemRefType>(memref.getType()).getElementType();
-      Value count = toI64(elementsOf(b, loc, memref)), data = pointerOf(b, loc, memref);
-      ifAny(count, [&] {
-        status("ncclAllReduce", {data, data, count, i32(ncclType(element)), i32(kNCCLSum), group, stream});
-      });
-    }
-    status("ncclGroupEnd", {});
+  call("ringconv_cuda_count_reduction", {context, i64(sums.exchange)}, Type());
+  ifAny(all, [&] {
+    onCommunicationStream(sums.exchange, [&](Value stream) {
+      auto sum = [&](Value dense, Value count) {
+        Value data = pointerOf(b, loc, dense);
+        int64_t type = ncclType(cast<MemRefType>(dense.getType()).getElementType());
+        status("ncclAllReduce", {data, data, count, i32(type), i32(kNCCLSum), group, stream});
+      };
+      if (tensors.size() == 1)
+        return sum(sums.dense[0], all);
+      status("ncclGroupStart", {});
+      for (auto [dense, count] : llvm::zip(sums.dense, counts))
+        ifAny(count, [&, dense = dense, count = count] { sum(dense, count); });
+      status("ncclGroupEnd", {});
+    });
   });
+  return sums;
 }
 
-void NCCLCalls::finishSums(ArrayRef<Value> dense, ValueRange inits, int64_t exchange) {
-  waitForArrival(exchange);
-  SmallVector<Value> memory(inits);
-  for (auto [from, to] : llvm::zip(dense, inits)) {
-    if (from != to)
-      memref::CopyOp::create(b, loc, from, to);
-    memory.push_back(from);
+void NCCLCalls::finishSums(const Sums &sums) {
+  ifAny(sums.count, [&] { waitForArrival(sums.exchange); });
+  SmallVector<Value> memory(sums.dense);
+  for (auto [dense, tensor] : llvm::zip(sums.dense, sums.tensors)) {
+    if (dense != tensor)
+      memref::CopyOp::create(b, loc, dense, tensor);
+    memory.push_back(tensor);
   }
   KeepOp::create(b, loc, memory);
 }
 
 void NCCLCalls::lowerAllReduce(AllReduceOp op) {
-  int64_t exchange = nextExchange++;
-  Value dense = denseCopy(op.getInit());
-  startSums(dense, op.getAxes(), mesh(op, op.getMeshAttr()), exchange);
-  finishSums(dense, op.getInit(), exchange);
+  Value init = op.getInit();
+  finishSums(startSums(init, op.getAxes(), mesh(op, op.getMeshAttr())));
 }
 
 /// Takes its wait with it.
 void NCCLCalls::lowerStartReduce(StartReduceOp op) {
-  int64_t exchange = nextExchange++;
-  SmallVector<Value> dense;
-  for (Value init : op.getInits())
-    dense.push_back(denseCopy(init));
-  startSums(dense, op.getAxes(), mesh(op, op.getMeshAttr()), exchange);
+  Sums sums = startSums(op.getInits(), op.getAxes(), mesh(op, op.getMeshAttr()));
   for (Operation *wait : llvm::make_early_inc_range(op.getToken().getUsers())) {
     b.setInsertionPoint(wait);
-    finishSums(dense, op.getInits(), exchange);
+    finishSums(sums);
     wait->erase();
   }
 }

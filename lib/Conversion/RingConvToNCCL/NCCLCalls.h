@@ -32,6 +32,16 @@ protected:
   void lowerReduceScatter(ReduceScatterOp op) override;
 
 private:
+  /// Sums in flight: dense copies of tensors, or the tensors themselves.
+  struct Sums {
+    int64_t exchange;
+    mlir::Value count; ///< of all their elements
+    llvm::SmallVector<mlir::Value> tensors, dense;
+  };
+  Sums startSums(mlir::ValueRange tensors, mlir::ArrayAttr axes, MeshAttr mesh);
+  void finishSums(const Sums &sums);
+  mlir::Value makeDense(mlir::Value memref);
+
   int64_t stagingBytes(GroupOp op);
   void emitMessages(int64_t exchange, mlir::Value count);
   void onCommunicationStream(int64_t exchange, llvm::function_ref<void(mlir::Value stream)> body);
@@ -39,9 +49,6 @@ private:
   mlir::Value communicator(mlir::ArrayAttr axes, MeshAttr mesh);
   mlir::Value event(int64_t exchange, int64_t which);
   void ifAny(mlir::Value count, llvm::function_ref<void()> body);
-  mlir::Value denseCopy(mlir::Value memref);
-  void startSums(llvm::ArrayRef<mlir::Value> dense, mlir::ArrayAttr axes, MeshAttr mesh, int64_t exchange);
-  void finishSums(llvm::ArrayRef<mlir::Value> dense, mlir::ValueRange inits, int64_t exchange);
   mlir::Value packForScatter(ReduceScatterOp op, ScatterGroup &group, llvm::ArrayRef<mlir::OpFoldResult> block);
 
   llvm::DenseMap<int64_t, mlir::Value> staging; ///< of each exchange
