@@ -31,8 +31,9 @@ static int32_t readOptions(RingConvContext *context, const RingConvCompileOption
   if (given)
     std::memcpy(&o, given, std::min(given->size, sizeof o));
   auto text = [](const char *value) { return std::string(value ? value : ""); };
-  if (o.target && StringRef(o.target) != "host")
-    return context->refuse("target " + text(o.target) + " is not available, expected host");
+  options.target = o.target ? o.target : "host";
+  if (options.target != "host" && options.target != "cuda")
+    return context->refuse("target " + options.target + " is not available, expected host or cuda");
   options.entry = text(o.entry);
   options.mesh = text(o.mesh);
   options.cpu = o.targetCpu ? o.targetCpu : cpu;
@@ -69,7 +70,7 @@ int32_t ringconvCompileToFile(const RingConvModule *module, const RingConvCompil
     CompileOptions options;
     if (int32_t code = readOptions(context, given, "x86-64-v3", options))
       return code;
-    FailureOr<CompiledProgram> program = compileHost(module->op.get(), options);
+    FailureOr<CompiledProgram> program = compileProgram(module->op.get(), options);
     if (failed(program))
       return RINGCONV_REFUSED;
     auto why = writeProgram(*program, Emit(emit), path);
@@ -84,7 +85,7 @@ int32_t ringconvCompile(const RingConvModule *module, const RingConvCompileOptio
     CompileOptions options;
     if (int32_t code = readOptions(context, given, "native", options))
       return code;
-    FailureOr<CompiledProgram> compiled = compileHost(module->op.get(), options);
+    FailureOr<CompiledProgram> compiled = compileProgram(module->op.get(), options);
     if (failed(compiled))
       return RINGCONV_REFUSED;
     auto result = std::make_unique<RingConvProgram>();
@@ -133,7 +134,10 @@ RingConvOperand ringconvProgramOperand(const RingConvProgram *program, int32_t i
 
 int32_t ringconvProgramShard(const RingConvProgram *program, int64_t rank, int32_t operand, int64_t *offsets,
                              int64_t *sizes) {
-  ringconv_world world = {rank, ringconvProgramNumRanks(program), RINGCONV_TRANSPORT_THREADS, nullptr, 0};
+  ringconv_world world = {};
+  world.rank = rank;
+  world.size = ringconvProgramNumRanks(program);
+  world.transport = RINGCONV_TRANSPORT_THREADS;
   return ringconv_shard(program->loaded.descriptor, &world, operand, offsets, sizes) ? RINGCONV_REFUSED : RINGCONV_OK;
 }
 

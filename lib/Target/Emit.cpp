@@ -70,6 +70,8 @@ std::optional<std::string> ringconv::writeProgram(CompiledProgram &program, Emit
   switch (kind) {
   case Emit::LLVM:
     return writeFile(path, [&](llvm::raw_ostream &os) { program.module->print(os, nullptr); });
+  case Emit::PTX:
+    return writeFile(path, [&](llvm::raw_ostream &os) { os << program.ptx; });
   case Emit::Object: {
     addLibraryFunctions(program);
     mlir::FailureOr<std::string> code = emitObject(program);

@@ -4,8 +4,10 @@
 // object, so that both run the same code. Runtime calls are found in the file
 // that this code is linked into, executable or shared library: it holds the
 // runtime too.
+#include "ringconv/Runtime/CudaCalls.h"
 #include "ringconv/Target/Compiler.h"
 
+#include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -43,6 +45,18 @@ static llvm::Error addSymbols(llvm::orc::LLJIT &jit) {
   return llvm::Error::success();
 }
 
+/// The driver's and NCCL's functions are hidden stubs of the runtime, which no
+/// file offers by name.
+static llvm::Error addStubs(llvm::orc::LLJIT &jit) {
+  int64_t count = 0;
+  const ringconv_cuda_symbol *symbols = ringconv_cuda_symbols(&count);
+  llvm::orc::SymbolMap stubs;
+  for (int64_t i = 0; i < count; ++i)
+    stubs[jit.mangleAndIntern(symbols[i].name)] = {llvm::orc::ExecutorAddr::fromPtr(symbols[i].address),
+                                                   llvm::JITSymbolFlags::Exported};
+  return jit.getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(stubs)));
+}
+
 llvm::Expected<LoadedProgram> ringconv::loadInProcess(CompiledProgram program) {
   std::string symbol = program.entry + "_program";
   mlir::FailureOr<std::string> object = emitObject(program);
@@ -52,6 +66,8 @@ llvm::Expected<LoadedProgram> ringconv::loadInProcess(CompiledProgram program) {
   if (!jit)
     return jit.takeError();
   if (auto error = addSymbols(**jit))
+    return error;
+  if (auto error = addStubs(**jit))
     return error;
   if (auto error = (*jit)->addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(*object, "ringconv")))
     return error;

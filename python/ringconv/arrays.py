@@ -13,14 +13,17 @@ import numpy as np
 
 from . import _ringconv
 
+_bf16: Any = np.uint16
 try:
-    from ml_dtypes import bfloat16 as _bf16
+    import ml_dtypes  # type: ignore[import-not-found,unused-ignore]
+
+    _bf16 = ml_dtypes.bfloat16
 except ImportError:
-    _bf16 = np.uint16  # type: ignore[assignment,misc]
+    pass
 
 #: Element types by the number that the C API gives them.
 DTYPES = ("f64", "f32", "f16", "bf16", "i8", "i32", "i64", "i1")
-_NUMPY = {
+_NUMPY: dict[str, Any] = {
     "f64": np.float64, "f32": np.float32, "f16": np.float16, "bf16": _bf16,
     "i8": np.int8, "i32": np.int32, "i64": np.int64, "i1": np.bool_,
 }  # fmt: skip
@@ -32,7 +35,8 @@ _DLPACK = {(0, 8): "i1", (2, 64): "f8", (6, 8): "b1", (4, 16): "u2"} | {
 
 def numpy_dtype(dtype: str) -> np.dtype[Any]:
     """NumPy's element type for one of `DTYPES`."""
-    return np.dtype(_NUMPY[dtype])
+    result: np.dtype[Any] = np.dtype(_NUMPY[dtype])
+    return result
 
 
 class _Interface:

@@ -24,7 +24,7 @@ class Diagnostic(NamedTuple):
 
 def to_diagnostics(raw: Sequence[tuple[int, str, str, int, int]]) -> list[Diagnostic]:
     """Diagnostics as the C API gives them: severities are numbers there."""
-    return [Diagnostic(SEVERITIES[severity], *rest) for severity, *rest in raw]
+    return [Diagnostic(SEVERITIES[severity], text, file, line, column) for severity, text, file, line, column in raw]
 
 
 class Error(Exception):

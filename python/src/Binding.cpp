@@ -135,7 +135,9 @@ py::dict countersOf(const ringconv_counters &c) {
 /// All ranks as threads, on whole arrays.
 struct Ranks {
   Ranks(const Program &program, double timeout) : program(program.handle) {
-    ringconv_options options = {RINGCONV_ABI_VERSION, timeout};
+    ringconv_options options = {};
+    options.abi_version = RINGCONV_ABI_VERSION;
+    options.timeout = timeout;
     ringconv_ranks *ranks;
     int32_t code = ringconv_ranks_create(ringconvProgramGet(this->program.get()), &ranks, &options);
     handle.reset(ranks);
@@ -181,8 +183,14 @@ struct Ranks {
 /// One rank of an MPI communicator, on its shards.
 struct Session {
   Session(const Program &program, int64_t rank, int64_t size, int32_t comm, double timeout) : program(program.handle) {
-    ringconv_world world = {rank, size, RINGCONV_TRANSPORT_MPI, nullptr, comm};
-    ringconv_options options = {RINGCONV_ABI_VERSION, timeout};
+    ringconv_world world = {};
+    world.rank = rank;
+    world.size = size;
+    world.transport = RINGCONV_TRANSPORT_MPI;
+    world.mpi_comm = comm;
+    ringconv_options options = {};
+    options.abi_version = RINGCONV_ABI_VERSION;
+    options.timeout = timeout;
     ringconv_session *session;
     int32_t code;
     {

@@ -3,6 +3,7 @@
 
 #include "common/DType.h"
 #include "common/Shard.h"
+#include "cuda/Driver.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -72,8 +73,25 @@ static int refuse(const rcrt_driver *d, const rcrt_launcher *launcher, const cha
   return 1;
 }
 
+/* Flags that only programs for GPUs know; the simulated machine has a GPU for
+ * each rank unless the user says otherwise. */
+static bool prepare_target(const rcrt_driver *d, char *text) {
+  if (!d->program->cuda && (d->flags.graph || d->flags.simulate)) {
+    snprintf(text, RCRT_TEXT, "--%s needs a program for GPUs: --target=cuda", d->flags.graph ? "graph" : "simulate");
+    return false;
+  }
+  if (!d->flags.simulate)
+    return true;
+  char count[32];
+  snprintf(count, sizeof count, "%" PRId64, d->size);
+  setenv("GPUSIM_DEVICES", count, /*overwrite=*/0);
+  return rcrt_cuda_simulate(text);
+}
+
 static int start(rcrt_driver *d, const rcrt_launcher *launcher) {
   char text[RCRT_TEXT];
+  if (!prepare_target(d, text))
+    return refuse(d, launcher, text);
   if (d->flags.params && !rcrt_safetensors_open(&d->params, d->flags.params, text))
     return refuse(d, launcher, text);
   snprintf(d->token, sizeof d->token, "%lx-%llx", (long)getpid(), (unsigned long long)rcrt_now());

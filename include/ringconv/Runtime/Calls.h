@@ -47,6 +47,16 @@ int32_t ringconv_rt_wait(ringconv_context *context, int64_t exchange);
 int32_t ringconv_rt_all_reduce(ringconv_context *context, int64_t exchange, uint64_t axes, int32_t dtype, void *data,
                                int64_t rank, const int64_t *shape);
 
+/* The same in steps, for several tensors of one type at once: a sum is opened,
+ * gets its tensors, and starts, which does not block; the wait completes it. The
+ * tensors stay as they are between. Each peer gets one message in each of the
+ * two rounds (one for small sums). */
+int32_t ringconv_rt_sum(ringconv_context *context, int64_t exchange, uint64_t axes, int32_t dtype);
+int32_t ringconv_rt_sum_tensor(ringconv_context *context, int64_t exchange, void *data, int64_t rank,
+                               const int64_t *shape);
+int32_t ringconv_rt_sum_start(ringconv_context *context, int64_t exchange);
+int32_t ringconv_rt_sum_wait(ringconv_context *context, int64_t exchange);
+
 /* The same sum of `source`, of which the rank keeps the box that starts at
  * begins[d] of the source and has the sizes of `result`. `boxes` gives, for
  * each member of the group in the order of positions, 2 * rank numbers: begins,

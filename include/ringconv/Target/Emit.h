@@ -11,7 +11,7 @@
 
 namespace ringconv {
 
-enum class Emit { MLIR, LLVM, Object, Library, Executable };
+enum class Emit { MLIR, LLVM, Object, Library, Executable, PTX };
 
 /// Writes `program` to `path` (`-`: standard output) as anything but MLIR, which
 /// is partitionModule's result; a library's

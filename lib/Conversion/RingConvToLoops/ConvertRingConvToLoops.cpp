@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Loops.h"
+#include "VectorPlan.h"
 #include "ringconv/Conversion/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -19,6 +20,15 @@ namespace ringconv {
 
 using namespace mlir;
 using namespace ringconv;
+
+void ringconv::markWork(Operation *op, IntegerAttr report) {
+  if (!report)
+    return;
+  OpBuilder b(op);
+  MarkOp::create(b, op->getLoc(), report, /*end=*/UnitAttr());
+  b.setInsertionPointAfter(op);
+  MarkOp::create(b, op->getLoc(), report, b.getUnitAttr());
+}
 
 namespace {
 struct ConvertRingConvToLoopsPass : ringconv::impl::ConvertRingConvToLoopsPassBase<ConvertRingConvToLoopsPass> {
@@ -46,27 +56,25 @@ struct ConvertRingConvToLoopsPass : ringconv::impl::ConvertRingConvToLoopsPassBa
         continue;
       }
       if (auto pool = dyn_cast<LocalPoolOp>(op)) {
-        markWork(pool);
-        lowerToPlainLoops(pool, options);
+        markWork(pool, pool.getReportAttr());
+        lowerPool(pool, options);
         continue;
       }
       auto conv = cast<LocalConvOp>(op);
-      markWork(conv);
+      markWork(conv, conv.getReportAttr());
       if (!options.vectorize || !lowerToVectorLoops(conv, options))
         lowerToPlainLoops(conv, options);
     }
   }
 
 private:
-  /// Marks around the operation, between which all its loops will stand.
-  template <typename OpTy> static void markWork(OpTy op) {
-    IntegerAttr report = op.getReportAttr();
-    if (!report)
+  static void lowerPool(LocalPoolOp op, const LoopOptions &options) {
+    std::string reason;
+    if (options.vectorize && lowerToColumns(op, options, reason))
       return;
-    OpBuilder b(op);
-    MarkOp::create(b, op.getLoc(), report, /*end=*/UnitAttr());
-    b.setInsertionPointAfter(op);
-    MarkOp::create(b, op.getLoc(), report, b.getUnitAttr());
+    if (options.vectorize)
+      emitRemark(op.getLoc()) << "plain loops: " << reason;
+    lowerToPlainLoops(op, options);
   }
 };
 } // namespace

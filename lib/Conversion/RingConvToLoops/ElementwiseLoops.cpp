@@ -60,34 +60,32 @@ bool isVectorizable(linalg::GenericOp op) {
          llvm::all_of(op->getOpOperands(), [&](OpOperand &operand) { return isVectorOperand(op, operand); });
 }
 
-/// The input without the dimensions of one element that its map reads at 0:
-/// upstream merges loops only where maps name nothing but loops.
-void dropBroadcastDims(linalg::GenericOp op, OpOperand &operand, SmallVectorImpl<AffineMap> &maps) {
-  AffineMap &map = maps[operand.getOperandNumber()];
-  if (op.isScalar(&operand) || map.isProjectedPermutation())
-    return;
+/// Dimensions of one element that no loop walks go, so that they do not keep
+/// loops apart.
+void dropConstantDims(linalg::GenericOp op) {
   OpBuilder b(op);
-  auto type = cast<MemRefType>(operand.get().getType());
-  SmallVector<OpFoldResult> offsets(type.getRank(), b.getIndexAttr(0)), strides(type.getRank(), b.getIndexAttr(1));
-  SmallVector<OpFoldResult> sizes = memref::getMixedSizes(b, op.getLoc(), operand.get());
-  SmallVector<AffineExpr> results;
-  SmallVector<int64_t> shape;
-  for (auto [d, expr] : llvm::enumerate(map.getResults())) {
-    if (!isa<AffineDimExpr>(expr))
-      continue;
-    results.push_back(expr);
-    shape.push_back(type.getDimSize(d));
-  }
-  MemRefType reduced = memref::SubViewOp::inferRankReducedResultType(shape, type, offsets, sizes, strides);
-  operand.set(memref::SubViewOp::create(b, op.getLoc(), reduced, operand.get(), offsets, sizes, strides));
-  map = AffineMap::get(map.getNumDims(), 0, results, op.getContext());
-}
-
-void dropBroadcastDims(linalg::GenericOp op) {
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
-  for (OpOperand &operand : op->getOpOperands())
-    dropBroadcastDims(op, operand, maps);
-  op.setIndexingMapsAttr(OpBuilder(op).getAffineMapArrayAttr(maps));
+  for (OpOperand &operand : op->getOpOperands()) {
+    AffineMap &map = maps[operand.getOperandNumber()];
+    auto isLoop = [](AffineExpr expr) { return isa<AffineDimExpr>(expr); };
+    if (llvm::all_of(map.getResults(), isLoop))
+      continue;
+    Value memref = operand.get();
+    SmallVector<OpFoldResult> sizes = memref::getMixedSizes(b, op.getLoc(), memref);
+    SmallVector<OpFoldResult> offsets(sizes.size(), b.getIndexAttr(0)), steps(sizes.size(), b.getIndexAttr(1));
+    SmallVector<int64_t> shape;
+    for (auto [d, expr] : llvm::enumerate(map.getResults()))
+      if (isLoop(expr))
+        shape.push_back(cast<MemRefType>(memref.getType()).getDimSize(d));
+      else
+        sizes[d] = b.getIndexAttr(1);
+    auto type =
+        memref::SubViewOp::inferRankReducedResultType(shape, cast<MemRefType>(memref.getType()), offsets, sizes, steps);
+    operand.set(memref::SubViewOp::create(b, op.getLoc(), type, memref, offsets, sizes, steps));
+    map = map.getSubMap(llvm::to_vector(llvm::make_filter_range(llvm::seq<unsigned>(0, map.getNumResults()),
+                                                                [&](unsigned d) { return isLoop(map.getResult(d)); })));
+  }
+  op.setIndexingMapsAttr(b.getAffineMapArrayAttr(maps));
 }
 
 /// Neighbouring loops that every operand holds without gaps become one.
@@ -178,10 +176,8 @@ private:
 
   SmallVector<Value> indexOf(OpOperand &operand) {
     SmallVector<Value> index;
-    for (AffineExpr expr : op.getMatchingIndexingMap(&operand).getResults()) {
-      auto dim = dyn_cast<AffineDimExpr>(expr);
-      index.push_back(dim ? at[dim.getPosition()] : l.constant(0));
-    }
+    for (AffineExpr expr : op.getMatchingIndexingMap(&operand).getResults())
+      index.push_back(at[cast<AffineDimExpr>(expr).getPosition()]);
     return index;
   }
 
@@ -239,8 +235,8 @@ private:
 void ringconv::lowerElementwise(linalg::GenericOp op, const LoopOptions &options) {
   if (!options.vectorize || !isVectorizable(op))
     return;
+  dropConstantDims(op);
   IRRewriter rewriter(op);
-  dropBroadcastDims(op);
   linalg::GenericOp merged = mergeLoops(op, rewriter);
   // A last dimension of one element may hide strides, which stand open now.
   if (isVectorizable(merged))

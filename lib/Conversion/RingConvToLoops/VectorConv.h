@@ -6,7 +6,7 @@
 #ifndef RINGCONV_LIB_CONVERSION_RINGCONVTOLOOPS_VECTORCONV_H
 #define RINGCONV_LIB_CONVERSION_RINGCONVTOLOOPS_VECTORCONV_H
 
-#include "ConvAccess.h"
+#include "WindowAccess.h"
 #include "VectorMemory.h"
 
 #include <map>
@@ -15,10 +15,10 @@ namespace ringconv {
 
 /// Emits one local convolution. Members that are values belong to the block,
 /// row and tile that are being written.
-class VectorConv : ConvAccess {
+class VectorConv : WindowAccess {
 public:
   VectorConv(LocalConvOp op, const VectorPlan &plan, const LoopOptions &options)
-      : ConvAccess(op, plan), plan(plan), options(options) {}
+      : WindowAccess(LocalWindow(op), plan), op(op), plan(plan), options(options) {}
   void emit();
 
 private:
@@ -68,6 +68,7 @@ private:
   void interiorTile(llvm::ArrayRef<mlir::Value> outputs, mlir::Value column);
   void singleColumn(llvm::ArrayRef<mlir::Value> outputs, mlir::Value column);
 
+  LocalConvOp op;
   const VectorPlan &plan;
   const LoopOptions &options;
   // Of columns of unknown extent: the end of the shard, extended; true if border

@@ -88,11 +88,18 @@ bool ringconv::lowerToVectorLoops(LocalConvOp op, const LoopOptions &options) {
   std::string reason;
   std::optional<VectorPlan> plan = planVectorLoops(op, options, reason);
   if (!plan) {
-    if (lowerToColumnLanes(op, options, reason))
+    if (lowerToColumns(op, options, reason))
       return true;
     emitRemark(op.getLoc()) << "plain loops: " << reason;
     return false;
   }
+  if (!plan->columns.isStatic())
+    if (SmallVector<LocalConvOp> versions = specializeColumns(op); !versions.empty()) {
+      for (LocalConvOp version : versions)
+        if (!lowerToVectorLoops(version, options))
+          lowerToPlainLoops(version, options);
+      return true;
+    }
   LocalConvOp flat = flattenPointwise(op);
   if (flat != op)
     plan = planVectorLoops(flat, options, reason);

@@ -61,6 +61,32 @@ Bounds ringconv::boundsOf(Value value) {
   return {std::max(a.min + b.min, -kFar), std::min(a.max + b.max, kFar)};
 }
 
+static int64_t floorMod(int64_t v, int64_t modulus) { return v - halo::floorDiv(v, modulus) * modulus; }
+
+static std::optional<int64_t> residueOf(LookupOp lookup, int64_t modulus) {
+  ArrayRef<int64_t> runs = lookup.getTable().getRuns();
+  int64_t residue = floorMod(runs[1], modulus);
+  for (size_t i = 0; i < runs.size(); i += 3)
+    if (floorMod(runs[i + 1], modulus) != residue || runs[i + 2] % modulus)
+      return std::nullopt;
+  return residue;
+}
+
+std::optional<int64_t> ringconv::residueOf(Value value, int64_t modulus) {
+  APInt constant;
+  if (matchPattern(value, m_ConstantInt(&constant)))
+    return floorMod(constant.getSExtValue(), modulus);
+  Operation *op = value.getDefiningOp();
+  if (auto lookup = dyn_cast_or_null<LookupOp>(op))
+    return ::residueOf(lookup, modulus);
+  if (!isa_and_present<arith::AddIOp, arith::SubIOp>(op))
+    return std::nullopt;
+  auto a = residueOf(op->getOperand(0), modulus), b = residueOf(op->getOperand(1), modulus);
+  if (!a || !b)
+    return std::nullopt;
+  return floorMod(isa<arith::AddIOp>(op) ? *a + *b : *a - *b, modulus);
+}
+
 // ===--------------------------------------------------------------------=== //
 // Columns
 // ===--------------------------------------------------------------------=== //
@@ -201,9 +227,10 @@ bool ringconv::isVectorDim(MemRefType type, int64_t d) {
   return isContiguousDim(type, d) && isContiguousDim(type, type.getRank() - 1);
 }
 
+static bool isFloat(Type t) { return t.isF32() || t.isF64() || t.isF16() || t.isBF16(); }
+
 /// Why the operands' types do not fit, or null.
 static const char *checkTypes(LocalConvOp op) {
-  auto isFloat = [](Type t) { return t.isF32() || t.isF64() || t.isF16() || t.isBF16(); };
   auto input = cast<MemRefType>(op.getInput().getType()), filter = cast<MemRefType>(op.getFilter().getType());
   auto init = cast<MemRefType>(op.getInit().getType());
   if (!isFloat(input.getElementType()) || !isFloat(init.getElementType()))
@@ -221,8 +248,7 @@ static const char *checkTypes(LocalConvOp op) {
 
 /// Halos in the columns' dimension are slabs that hold all corners (they come
 /// last), so that an element's column alone says whether it lies in them.
-static const char *checkHalos(LocalConvOp op, ArrayRef<int64_t> inputDims) {
-  ArrayRef<int64_t> halos = op.getHaloDims();
+static const char *checkHalos(ArrayRef<int64_t> halos, ArrayRef<int64_t> inputDims) {
   if (llvm::any_of(halos, [&](int64_t d) { return !llvm::is_contained(inputDims, d); }))
     return "halos of a dimension that is not spatial";
   if (llvm::is_contained(halos, inputDims.back()) && halos.back() != inputDims.back())
@@ -268,6 +294,30 @@ static ColumnWindow columnWindow(LocalConvOp op, const VectorPlan &plan) {
   return w;
 }
 
+static const char *setLanes(VectorShape &shape, const LoopOptions &options) {
+  shape.lanes = options.vectorWidth * 32 / shape.accumulator.getIntOrFloatBitWidth();
+  return shape.lanes < 2 || !llvm::isPowerOf2_64(shape.lanes) ? "a vector width that is no power of two" : nullptr;
+}
+
+std::optional<VectorShape> ringconv::readVectorShape(LocalPoolOp op, const LoopOptions &options, std::string &reason) {
+  VectorShape shape;
+  shape.element = cast<MemRefType>(op.getInit().getType()).getElementType();
+  shape.inputDims = spatialDims(op.getInputDims());
+  shape.outputDims = spatialDims(op.getOutputDims());
+  shape.taps.assign(op.getSize().begin(), op.getSize().end());
+  const char *why = !isFloat(shape.element) ? "integers" : shape.taps.empty() ? "no spatial dimension" : nullptr;
+  if (!why) {
+    shape.accumulator = accumulationType(shape.element);
+    why = checkHalos(op.getHaloDims(), shape.inputDims);
+  }
+  if (!why)
+    why = setLanes(shape, options);
+  if (!why)
+    return shape;
+  reason = why;
+  return std::nullopt;
+}
+
 std::optional<VectorShape> ringconv::readVectorShape(LocalConvOp op, const LoopOptions &options, std::string &reason) {
   auto refuse = [&](const char *why) {
     reason = why;
@@ -279,7 +329,7 @@ std::optional<VectorShape> ringconv::readVectorShape(LocalConvOp op, const LoopO
   shape.inputDims = spatialDims(op.getInputDims());
   shape.filterDims = spatialDims(op.getFilterDims());
   shape.outputDims = spatialDims(op.getOutputDims());
-  if (const char *why = checkHalos(op, shape.inputDims))
+  if (const char *why = checkHalos(op.getHaloDims(), shape.inputDims))
     return refuse(why);
   auto filter = cast<MemRefType>(op.getFilter().getType());
   shape.element = cast<MemRefType>(op.getInit().getType()).getElementType();
@@ -289,11 +339,12 @@ std::optional<VectorShape> ringconv::readVectorShape(LocalConvOp op, const LoopO
   shape.features = filter.getDimSize(dimOf(op.getFilterDims(), kInput));
 
   int64_t outputs = filter.getDimSize(dimOf(op.getFilterDims(), kOutput));
-  shape.lanes = options.vectorWidth * 32 / shape.accumulator.getIntOrFloatBitWidth();
-  if (shape.lanes < 2 || !llvm::isPowerOf2_64(shape.lanes))
-    return refuse("a vector width that is no power of two");
+  if (const char *why = setLanes(shape, options))
+    return refuse(why);
   if (op.getFeatureGroupOutputs() && op.getBatchGroupOutputs())
     return refuse("groups of features and of batches");
+  shape.featureGroups = op.getFeatureGroupOutputs();
+  shape.batchGroups = op.getBatchGroupOutputs();
   shape.perGroup = std::max<int64_t>(op.getFeatureGroupOutputs(), op.getBatchGroupOutputs());
   if (shape.perGroup == 0)
     shape.perGroup = outputs;

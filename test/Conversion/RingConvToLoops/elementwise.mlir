@@ -111,3 +111,23 @@ func.func @others(%x: memref<8x24xf32>, %y: memref<8x24xi32>, %s: memref<8xf32>)
   }
   return
 }
+
+// -----
+
+#id = affine_map<(n, c, h, w) -> (n, c, h, w)>
+#gate = affine_map<(n, c, h, w) -> (0, c, 0, 0)>
+
+// Dimensions that no loop walks do not keep loops apart: h and w are one loop.
+// CHECK-LABEL: func.func @gate
+func.func @gate(%x: memref<2x5x7x7xf32>, %g: memref<1x5x1x1xf32>, %y: memref<2x5x7x7xf32>) {
+  // CHECK: memref.subview %{{.*}} : memref<1x5x1x1xf32> to memref<5xf32
+  // CHECK: memref.collapse_shape %{{.*}} {{\[}}[0], [1], [2, 3]]
+  // CHECK: vector.store
+  linalg.generic {indexing_maps = [#id, #gate, #id], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%x, %g : memref<2x5x7x7xf32>, memref<1x5x1x1xf32>) outs(%y : memref<2x5x7x7xf32>) {
+    ^bb0(%v: f32, %w: f32, %o: f32):
+      %s = arith.mulf %v, %w : f32
+      linalg.yield %s : f32
+  }
+  return
+}

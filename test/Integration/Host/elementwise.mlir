@@ -8,16 +8,19 @@
 // CHECK: check: output 1: bit-identical
 // CHECK: check: output 2: bit-identical
 // CHECK: check: output 3: bit-identical
+// CHECK: check: output 4: bit-identical
 
 ringconv.mesh @grid = <["x" = 3]>
 #cut = #ringconv.sharding<@grid, [{}, {}, {"x"}]>
 #id = affine_map<(a, b, c) -> (a, b, c)>
 #inner = affine_map<(a, b, c) -> (c)>
 #middle = affine_map<(a, b, c) -> (b)>
+#gate = affine_map<(a, b, c) -> (a, 0, 0)>
 
 func.func @main(%x: tensor<3x7x61xf32> {ringconv.sharding = #cut}, %h: tensor<3x7x61xf16> {ringconv.sharding = #cut},
-                %i: tensor<3x7x61xi8> {ringconv.sharding = #cut}, %row: tensor<61xf32>, %column: tensor<7xf64>)
-    -> (tensor<3x7x61xf32>, tensor<3x7x61xf16>, tensor<3x7x61xi32>, tensor<3x7x61xf64>) {
+                %i: tensor<3x7x61xi8> {ringconv.sharding = #cut}, %row: tensor<61xf32>, %column: tensor<7xf64>,
+                %g: tensor<3x1x1xf32>)
+    -> (tensor<3x7x61xf32>, tensor<3x7x61xf16>, tensor<3x7x61xi32>, tensor<3x7x61xf64>, tensor<3x7x61xf32>) {
   %two = arith.constant 2.0 : f32
   %e0 = tensor.empty() : tensor<3x7x61xf32>
   %y0 = linalg.generic {indexing_maps = [#id, #inner, #id], iterator_types = ["parallel", "parallel", "parallel"]}
@@ -46,5 +49,13 @@ func.func @main(%x: tensor<3x7x61xf32> {ringconv.sharding = #cut}, %h: tensor<3x
       %s = arith.subf %w, %k : f64
       linalg.yield %s : f64
   } -> tensor<3x7x61xf64>
-  return %y0, %y1, %y2, %y3 : tensor<3x7x61xf32>, tensor<3x7x61xf16>, tensor<3x7x61xi32>, tensor<3x7x61xf64>
+  %e4 = tensor.empty() : tensor<3x7x61xf32>
+  %y4 = linalg.generic {indexing_maps = [#id, #gate, #id], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x, %g : tensor<3x7x61xf32>, tensor<3x1x1xf32>) outs(%e4 : tensor<3x7x61xf32>) {
+    ^bb0(%v: f32, %k: f32, %o: f32):
+      %s = arith.mulf %v, %k : f32
+      linalg.yield %s : f32
+  } -> tensor<3x7x61xf32>
+  return %y0, %y1, %y2, %y3, %y4
+    : tensor<3x7x61xf32>, tensor<3x7x61xf16>, tensor<3x7x61xi32>, tensor<3x7x61xf64>, tensor<3x7x61xf32>
 }

@@ -24,13 +24,16 @@ halo::Plan Partitioner::planWindow(const halo::Window &window, const WindowCut &
   return halo::planWhole(window, cut.input.size(), outputsOf(cut, mesh.mesh.parts(cut.axes)), cut.taps);
 }
 
+PieceAttr ringconv::makePiece(MLIRContext *ctx, const halo::Piece &p) {
+  return PieceAttr::get(ctx, int64_t(p.side), int64_t(p.fill), makeTable(ctx, p.recvPeer), makeTable(ctx, p.recvAt),
+                        makeTable(ctx, p.recvExtended), makeTable(ctx, p.recvSize), makeTable(ctx, p.sendPeer),
+                        makeTable(ctx, p.sendAt), makeTable(ctx, p.sendSize));
+}
+
 static HaloDimAttr makeHaloDim(MLIRContext *ctx, int64_t dim, const WindowCut &cut, const halo::Plan &plan) {
   SmallVector<PieceAttr> pieces;
   for (const halo::Piece &p : plan.pieces)
-    pieces.push_back(PieceAttr::get(ctx, int64_t(p.side), int64_t(p.fill), makeTable(ctx, p.recvPeer),
-                                    makeTable(ctx, p.recvAt), makeTable(ctx, p.recvExtended),
-                                    makeTable(ctx, p.recvSize), makeTable(ctx, p.sendPeer), makeTable(ctx, p.sendAt),
-                                    makeTable(ctx, p.sendSize)));
+    pieces.push_back(makePiece(ctx, p));
   SmallVector<int64_t> edges;
   if (auto common = halo::commonEdges(plan, outputsOf(cut, cut.input.parts())))
     edges = {common->low, common->high, common->outputs};
@@ -119,7 +122,8 @@ void Partitioner::remarkWindows(WindowedOpInterface op, ArrayRef<HaloDimAttr> di
   }
 }
 
-FailureOr<LocalWindows> Partitioner::makeWindows(WindowedOpInterface op, const Decision &decision, Value input) {
+FailureOr<LocalWindows> Partitioner::makeWindows(WindowedOpInterface op, const Decision &decision,
+                                                 ArrayRef<Value> operands) {
   LocalWindows local;
   SmallVector<halo::Window> windows = op.getWindows();
   SmallVector<int64_t> inputDims = op.getInputWindowDims();
@@ -156,6 +160,7 @@ FailureOr<LocalWindows> Partitioner::makeWindows(WindowedOpInterface op, const D
     dims.push_back(dim);
   }
   remarkWindows(op, dims, decision);
-  local.halos = exchange(op->getLoc(), input, dims, local.report);
+  for (Value input : operands.take_front(op.getNumWindowedOperands()))
+    llvm::append_range(local.halos, exchange(op->getLoc(), input, dims, local.report));
   return local;
 }
