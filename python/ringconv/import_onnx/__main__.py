@@ -2,6 +2,7 @@
 """python -m ringconv.import_onnx MODEL.onnx -o MODEL.mlir: see --help."""
 import argparse
 import os
+import subprocess
 import sys
 
 from . import import_model, weights
@@ -38,6 +39,17 @@ def _mesh(text):
     return mesh
 
 
+def _save_bytecode(path, text):
+    """Weights as text would take twice their size and long to read."""
+    command = ["ringconv-opt", "-", "--emit-bytecode", "-o", path]
+    try:
+        done = subprocess.run(command, input=text, text=True, stderr=subprocess.PIPE)
+    except FileNotFoundError:
+        raise ImportFailure("--weights=inline: ringconv-opt is not in PATH") from None
+    if done.returncode:
+        raise ImportFailure(f"--weights=inline: ringconv-opt: {done.stderr.strip()[:200]}")
+
+
 def _parse(arguments):
     parser = argparse.ArgumentParser(prog="python -m ringconv.import_onnx",
                                      description="Writes an ONNX model as a ringconv program.")
@@ -60,9 +72,10 @@ def main(arguments=None):
     try:
         imported = import_model(
             args.model, _named("--shape", args.shape, _sizes), _mesh(args.mesh),
-            _named("--shard", args.shard, lambda _, v: [[a for a in d.split("+") if a] for d in v.split(",")]))
+            _named("--shard", args.shard, lambda _, v: [[a for a in d.split("+") if a] for d in v.split(",")]),
+            inline=args.weights == "inline")
         if args.weights == "inline":
-            weights.save_inline(args.output, imported)
+            _save_bytecode(args.output, imported.text)
             return 0
         base, extension = os.path.splitext(args.output)
         if extension == ".safetensors":

@@ -424,13 +424,17 @@ class Program:
         self.ops = kept[::-1]
         self.arguments = [a for a in self.arguments if a.data is None or a.tensor.name in live]
 
-    def text(self, mesh, results, names):
-        """mesh: the text of the mesh, or None. Dead operations must be gone."""
+    def text(self, mesh, results, names, inline=False):
+        """mesh: the text of the mesh, or None. inline: parameters become constants,
+        their data resources of the text. Dead operations must be gone."""
         lines = [f"ringconv.mesh @mesh = {mesh}"] if mesh else []
+        constants = [a for a in self.arguments if inline and a.data is not None]
         arguments = ",\n    ".join(f"{a.tensor.name}: {a.tensor.type} {{{', '.join(a.attributes)}}}"
-                                   for a in self.arguments)
+                                   for a in self.arguments if not inline or a.data is None)
         types = ", ".join(f'{r.type} {{ringconv.name = "{n}"}}' for r, n in zip(results, names))
         lines.append(f"func.func @main(\n    {arguments})\n    -> ({types}) {{")
+        lines += [f"  {a.tensor.name} = arith.constant dense_resource<w{n}> : {a.tensor.type}"
+                  for n, a in enumerate(constants)]
         location = None
         for op in self.ops:
             if op.location != location:
@@ -438,11 +442,20 @@ class Program:
                 location = op.location
             lines.append("  " + op.text)
         lines.append(f"  return {', '.join(r.name for r in results)} : {', '.join(r.type for r in results)}")
-        return "\n".join(lines) + "\n}\n"
+        text = "\n".join(lines) + "\n}\n"
+        return text + _resources(constants) if constants else text
 
     def weights(self):
         """Name -> data of the parameters, in the order of the arguments."""
         return {a.weight: a.data for a in self.arguments if a.data is not None}
+
+
+def _resources(constants):
+    """Blobs of the text format: four bytes of alignment, then the data."""
+    blobs = ",\n".join(
+        f'      w{n}: "0x{(16).to_bytes(4, "little").hex()}{np.ascontiguousarray(a.data).tobytes().hex()}"'
+        for n, a in enumerate(constants))
+    return "{-#\n  dialect_resources: {\n    builtin: {\n" + blobs + "\n    }\n  }\n#-}\n"
 
 
 def _nested(array):
