@@ -21,7 +21,8 @@ import onnxruntime
 from PIL import Image, ImageDraw
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "python"))
-from ringconv.import_onnx import import_model, weights  # noqa: E402
+from ringconv.import_onnx import import_model  # noqa: E402
+from ringconv.network import weights  # noqa: E402
 
 HEIGHT = 640
 # As PP-OCR turns a map into boxes: text is above THRESHOLD, a box counts if its

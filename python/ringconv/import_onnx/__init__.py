@@ -5,20 +5,13 @@
 
 `import_model` is the same as a function. See docs/networks.md.
 """
-from dataclasses import dataclass
-
+from ..network import ImportFailure
+from ..network.files import Imported
 from . import elementwise, normalize, reduce, resize, shapes, windows  # noqa: F401, register their operators
 from . import model as _model
 from .importer import HANDLERS, Importer
-from .program import ImportFailure
 
 __all__ = ["Imported", "ImportFailure", "import_model", "operators"]
-
-
-@dataclass
-class Imported:
-    text: str  # the program, MLIR
-    weights: dict  # parameter name -> NumPy array
 
 
 def operators():

@@ -269,6 +269,10 @@ class Program:
         self.arguments[-1].weight = name.replace("\\", "/").replace('"', "'")
         return tensor
 
+    @staticmethod
+    def type_of(shape, dtype):
+        return tensor_type(shape, dtype)
+
     # ---- operations ----
     def empty(self, shape, dtype):
         return self.emit(shape, dtype, [], f"tensor.empty() : {tensor_type(shape, dtype)}")
@@ -355,6 +359,19 @@ class Program:
         return self.emit(
             shape, x.dtype, [x], f"ringconv.pool {kind} {'count_padding ' if count_padding else ''}{x.name} "
             f"dims {dims} -> {dims} {window_text(words, with_size=True)} : {x.type} -> {tensor_type(shape, x.dtype)}")
+
+    def pad(self, x, windows, value):
+        """x with `value` around it (and in holes). A pool finds nothing there and
+        gives 0 or -inf; for other values the same pool of ones says where."""
+        if value == -np.inf:
+            return self.pool("max", x, windows)
+        padded = self.pool("sum", x, windows)
+        if value == 0:
+            return padded
+        mask = self.pool("sum", self.tensor(Const(np.ones(x.shape, x.dtype))), windows)
+        return self.elementwise(
+            [padded, mask], x.dtype,
+            lambda b, v, m: b.select(b.compare("gt", m, b.const(0, x.dtype)), v, b.const(value, x.dtype)))
 
     def conv(self, x, w, bias, windows, groups=1):
         """x [b, f, spatial…], w [o, i, spatial…]; windows of the spatial dimensions."""
