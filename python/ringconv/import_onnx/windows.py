@@ -3,7 +3,7 @@
 import numpy as np
 
 from .importer import handles
-from ..network.program import Const, Window
+from ..network import Const, Window
 
 MODES = {"constant": "zero", "reflect": "reflect", "edge": "replicate", "wrap": "circular"}
 

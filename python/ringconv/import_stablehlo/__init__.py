@@ -7,9 +7,8 @@ Needs NumPy only. Functions that @main calls are written where they are called.
 """
 import re
 
-from ..network import ImportFailure, Program
+from ..network import Const, ImportFailure, Program
 from ..network.files import Imported
-from ..network.program import Const
 from . import text as _text
 from .operators import HANDLERS
 

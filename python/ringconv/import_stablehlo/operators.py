@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 
-from ..network.program import Const, Window, is_float
+from ..network import Const, Window, is_float
 
 HANDLERS = {}
 

@@ -5,7 +5,7 @@ import subprocess
 from dataclasses import dataclass
 
 from . import weights
-from .program import ImportFailure
+from .values import ImportFailure
 
 
 @dataclass
