@@ -22,7 +22,7 @@ int main(int argc, char **argv) {
   ringconv::CompileOptions options;
   options.cpu = "native";
   options.reference = false;
-  auto compiled = ringconv::compileHost(*module, options);
+  auto compiled = ringconv::compileProgram(*module, options);
   if (failed(compiled))
     return 1;
   auto loaded = ringconv::loadInProcess(std::move(*compiled));
