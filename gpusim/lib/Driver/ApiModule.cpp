@@ -365,6 +365,9 @@ static CUresult runLaunch(CUfunction f, const LaunchConfig &c, Operation &op) {
   o.checkRaces = s.checkRaces;
   LaunchResult r = runKernel(*f->kernel, c, o);
   op.accesses = std::move(r.accesses);
+  op.kernel = f->module->module->kernels.at(f->kernel->name);
+  std::copy(c.grid, c.grid + 3, op.grid);
+  std::copy(c.block, c.block + 3, op.block);
   addLaunch(factsOf(f, c), c, r.counters);
   if (!r.fault)
     return CUDA_SUCCESS;

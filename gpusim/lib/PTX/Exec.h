@@ -5,6 +5,7 @@
 #define GPUSIM_PTX_EXEC_H
 
 #include "Kernel.h"
+#include "Touch.h"
 
 #include <functional>
 #include <mutex>
@@ -64,21 +65,6 @@ struct Counters {
   uint64_t totalWarpInsts() const;
   uint64_t totalThreadInsts() const;
   void add(const Counters &other);
-};
-
-/// Bytes of one allocation that a launch touched, one bit each.
-struct Touched {
-  AllocationRef alloc;
-  std::unique_ptr<uint64_t[], void (*)(void *)> reads{nullptr, free},
-      writes{nullptr, free};
-};
-
-/// Half-open byte ranges, sorted and disjoint.
-using Ranges = std::vector<std::pair<uint64_t, uint64_t>>;
-
-struct AccessSet {
-  AllocationRef alloc;
-  Ranges reads, writes;
 };
 
 struct LaunchResult {

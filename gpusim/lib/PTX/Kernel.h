@@ -134,7 +134,7 @@ struct Kernel {
 
 struct Module {
   std::string target, version;
-  std::map<std::string, std::unique_ptr<Kernel>> kernels;
+  std::map<std::string, std::shared_ptr<Kernel>> kernels;
   std::map<std::string, AllocationRef> globals;
   std::string source;
   ~Module();

@@ -28,6 +28,20 @@ static std::string missedShared(const Warp &w, uint64_t addr) {
   return near;
 }
 
+/// Words for a report: the variable that holds an address.
+static std::string variableAt(const Warp &w, uint64_t addr) {
+  const Launch &launch = *w.block->launch;
+  auto words = [](const std::string &name, uint64_t lo, uint64_t size) {
+    return ", in " + name + " [" + std::to_string(lo) + ", " +
+           std::to_string(lo + size) + ")";
+  };
+  for (const SharedVariable &v : w.kernel->shared)
+    if (addr >= v.offset && addr < v.offset + v.size)
+      return words("'" + v.name + "'", v.offset, v.size);
+  return words("dynamic shared memory", launch.dynamicOffset,
+               launch.config.dynamicShared);
+}
+
 static bool insideVariable(const Warp &w, uint64_t addr, uint64_t bytes) {
   const Launch &launch = *w.block->launch;
   uint64_t end = addr + bytes;
@@ -95,9 +109,10 @@ static void checkLanes(Warp &w, const uint32_t *addr, uint32_t mask, unsigned by
       if (kind == Access::Write || !options.checkInit || (tag && !(tag & inFlightTag)))
         continue;
       w.faultAt(FaultKind::Uninitialised, lane, at,
-                tag ? "read of bytes whose cp.async has not been waited "
-                      "for (wait_group lets too many groups pend)"
-                    : "read of shared memory that was never written");
+                (tag ? "read of bytes whose cp.async has not been waited "
+                       "for (wait_group lets too many groups pend)"
+                     : "read of shared memory that was never written") +
+                    variableAt(w, at));
     }
     if (b.checkRaces)
       reportRaces(w, lane, at, bytes, kind, false);

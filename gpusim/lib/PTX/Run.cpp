@@ -266,6 +266,7 @@ void BlockRunner::setBlockId(Warp &w) {
 
 void BlockRunner::reset(uint64_t linear) {
   const unsigned *g = launch.config.grid;
+  block.linear = linear;
   block.id[0] = linear % g[0];
   block.id[1] = linear / g[0] % g[1];
   block.id[2] = linear / g[0] / g[1];
@@ -407,33 +408,6 @@ void sumInstructions(Launch &launch) {
   }
 }
 
-/// Runs of set bits as byte ranges.
-Ranges rangesOf(const uint64_t *bits, const Allocation &a, uint64_t *sectors) {
-  Ranges result;
-  const size_t words = (a.size + 63) / 64;
-  for (size_t n = 0; n < words; ++n) {
-    uint64_t v = bits[n];
-    if (!v)
-      continue;
-    *sectors += ((uint32_t)v != 0) + ((v >> 32) != 0);
-    for (unsigned at = 0; at < 64 && v >> at;) {
-      unsigned first = at + __builtin_ctzll(v >> at);
-      uint64_t rest = ~(v >> first);
-      unsigned length = rest ? __builtin_ctzll(rest) : 64;
-      length = std::min(length, 64 - first);
-      uint64_t lo = a.base + n * 64 + first;
-      if (!result.empty() && result.back().second == lo)
-        result.back().second = lo + length;
-      else
-        result.push_back({lo, lo + length});
-      at = first + length;
-      if (at >= 64)
-        break;
-    }
-  }
-  return result;
-}
-
 void checkConfig(const Launch &launch) {
   const LaunchConfig &c = launch.config;
   Fault f;
@@ -487,10 +461,12 @@ LaunchResult gpusim::runKernel(const Kernel &k, const LaunchConfig &config,
   for (auto &t : launch.touched) {
     AccessSet set;
     set.alloc = t.second.alloc;
-    set.reads = rangesOf(t.second.reads.get(), *set.alloc,
-                         &launch.counters.distinctLoadSectors);
-    set.writes = rangesOf(t.second.writes.get(), *set.alloc,
-                          &launch.counters.distinctStoreSectors);
+    set.readMap = t.second.reads;
+    set.writeMap = t.second.writes;
+    set.reads =
+        set.readMap->ranges(*set.alloc, launch.counters.distinctLoadSectors);
+    set.writes =
+        set.writeMap->ranges(*set.alloc, launch.counters.distinctStoreSectors);
     result.accesses.push_back(std::move(set));
   }
   result.counters = launch.counters;

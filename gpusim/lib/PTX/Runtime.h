@@ -102,10 +102,10 @@ struct Warp {
 struct Window {
   uint64_t lo = 1, len = 0; ///< an access fits if addr-lo <= len-bytes
   uint8_t *data = nullptr;
-  /// Bit maps of the written bytes (`valid`: null if nobody asks), and of
-  /// those that this launch touched; null if there is none.
+  /// Bit map of the bytes that were ever written; `valid`: null if nobody
+  /// asks.
   uint64_t *written = nullptr, *valid = nullptr;
-  uint64_t *reads = nullptr, *writes = nullptr;
+  TouchMap *reads = nullptr, *writes = nullptr; ///< null if nobody asks
   Allocation *alloc = nullptr;
 };
 
@@ -118,7 +118,11 @@ struct Launch {
   std::vector<uint64_t> blockOrder;
   std::atomic<bool> failed{false};
   std::mutex mutex;
-  std::map<uint64_t, Touched> touched;
+  struct Touched {
+    AllocationRef alloc;
+    std::shared_ptr<TouchMap> reads, writes;
+  };
+  std::map<uint64_t, Touched> touched; ///< by the allocation's address
   std::unique_ptr<Fault> fault;
   Counters counters;
   std::vector<std::pair<uint64_t, uint64_t>> instCounts;
@@ -171,6 +175,7 @@ struct BarrierState {
 struct Block {
   Launch *launch = nullptr;
   uint32_t id[3] = {0, 0, 0};
+  uint32_t linear = 0; ///< id as one number, modulo 2^32
   std::vector<Warp> warps;
   std::vector<uint8_t> shared;
   /// Race tags, and the warps that read since `reader` was ordered, for each
