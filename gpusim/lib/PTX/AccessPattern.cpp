@@ -22,6 +22,7 @@ void AccessPattern::build(const uint32_t *addr, uint32_t lanes, uint32_t size) {
   phase = base(addr, mask) & 3;
   findOffsets(addr);
   findRuns();
+  mergeRuns();
   countWavefronts(addr);
 }
 
@@ -73,6 +74,28 @@ void AccessPattern::findRuns() {
   }
   addRun(lo, hi, from);
   laneStep = !sameStep ? 0 : step ? step : 1;
+}
+
+/// Swizzled lanes also make few long ranges.
+void AccessPattern::mergeRuns() {
+  for (uint32_t n = 1; n < runs; ++n) // insertion sort: mostly in order
+    for (uint32_t k = n; k && (int32_t)first[k] < (int32_t)first[k - 1]; --k) {
+      std::swap(first[k], first[k - 1]);
+      std::swap(end[k], end[k - 1]);
+    }
+  uint32_t kept = 0;
+  for (uint32_t n = 1; n < runs; ++n) {
+    if ((int32_t)first[n] > (int32_t)end[kept]) {
+      ++kept;
+      first[kept] = first[n], end[kept] = end[n];
+    } else if ((int32_t)end[n] > (int32_t)end[kept]) {
+      end[kept] = end[n];
+    }
+  }
+  runs = kept + 1;
+  runBytes = end[0] - first[0];
+  for (uint32_t n = 1; n < runs; ++n)
+    runBytes = end[n] - first[n] == runBytes ? runBytes : 0;
 }
 
 /// Exact count for one phase: the most distinct words that any bank serves.

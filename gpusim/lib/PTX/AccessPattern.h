@@ -24,6 +24,7 @@ struct AccessPattern {
   uint32_t first[32], end[32];
   /// The lane of the first bytes of each range, and from there to the lane of
   /// the bytes behind, and so on. 0: not the same step everywhere.
+  /// For global memory only.
   uint32_t lane[32], laneStep;
   uint32_t runBytes = 0;              ///< of each range; 0: they differ
   int32_t lowest = 0, highest = 0;    ///< of all ranges
@@ -59,6 +60,7 @@ private:
   template <typename T> void findOffsets(const T *addr);
   void addRun(uint32_t lo, uint32_t hi, uint32_t from);
   void findRuns();
+  void mergeRuns();
   void countWavefronts(const uint32_t *addr);
 };
 
