@@ -25,9 +25,7 @@ namespace gpusim {
 /// Component per stream: how many of its operations are known to be over.
 struct Clock {
   std::vector<uint64_t> at;
-  uint64_t operator[](unsigned stream) const {
-    return stream < at.size() ? at[stream] : 0;
-  }
+  uint64_t operator[](unsigned stream) const { return stream < at.size() ? at[stream] : 0; }
   void set(unsigned stream, uint64_t value) {
     if (stream >= at.size())
       at.resize(stream + 1);

@@ -73,8 +73,7 @@ struct LaunchResult {
   std::unique_ptr<Fault> fault;
 };
 
-LaunchResult runKernel(const Kernel &k, const LaunchConfig &config,
-                       const LaunchOptions &options);
+LaunchResult runKernel(const Kernel &k, const LaunchConfig &config, const LaunchOptions &options);
 
 } // namespace gpusim
 

@@ -72,8 +72,8 @@ void fetchPartial(Warp &w, const Inst &i, unsigned lane, uint64_t from, uint8_t 
   if (from % i.size) {
     const AllocationRef a = MemorySpace::get().find(from);
     w.faultAt(FaultKind::Misaligned, lane, from,
-              "source of a cp.async of " + std::to_string(i.size) +
-                  " bytes is not aligned" + (a ? ", in " + a->describe() : ""));
+              "source of a cp.async of " + std::to_string(i.size) + " bytes is not aligned" +
+                  (a ? ", in " + a->describe() : ""));
   }
   const uint32_t size = w.r<uint32_t>(i.c)[lane];
   for (unsigned n = 0; n < size; ++n) {

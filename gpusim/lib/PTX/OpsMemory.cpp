@@ -61,8 +61,7 @@ void localPointers(Warp &w, const uint64_t *at, uint32_t mask, unsigned bytes, u
                     " bytes");
     if (a & (bytes - 1))
       w.faultAt(FaultKind::Misaligned, l, a,
-                "access of " + std::to_string(bytes) +
-                    " bytes to the thread's local memory is not aligned");
+                "access of " + std::to_string(bytes) + " bytes to the thread's local memory is not aligned");
     ptr[l] = &w.local[l * size + a];
   }
 }

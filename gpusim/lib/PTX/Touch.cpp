@@ -24,8 +24,7 @@ Ranges TouchMap::ranges(const Allocation &a, uint64_t &sectors) const {
     for (unsigned at = 0; at < 64 && v >> at;) {
       const unsigned first = at + __builtin_ctzll(v >> at);
       const uint64_t rest = ~(v >> first);
-      const unsigned length =
-          std::min<unsigned>(rest ? __builtin_ctzll(rest) : 64, 64 - first);
+      const unsigned length = std::min<unsigned>(rest ? __builtin_ctzll(rest) : 64, 64 - first);
       const uint64_t lo = a.base + n * 64 + first;
       if (!result.empty() && result.back().second == lo)
         result.back().second = lo + length;

@@ -53,9 +53,7 @@ public:
   /// All touched bytes, as addresses; adds the touched sectors of 32 bytes.
   Ranges ranges(const Allocation &a, uint64_t &sectors) const;
   /// What it takes in memory if so many bytes in a row are touched.
-  static uint64_t memory(uint64_t touched) {
-    return (touched / 64 + 1) * (sizeof(uint64_t) + sizeof(Note));
-  }
+  static uint64_t memory(uint64_t touched) { return (touched / 64 + 1) * (sizeof(uint64_t) + sizeof(Note)); }
   enum Found { Nobody, SameWord, Exact };
   /// The first access to the byte at `offset`, or only to its 64 bytes.
   Found find(uint64_t offset, Toucher &out) const;
