@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A local convolution as the GPU kernels see it: numbers and strides instead of
+// tensors. Sizes that differ by rank are values of the host program; a kernel
+// gets them as arguments.
+//
+// The kernels are matrix products: a row is a PIXEL, that is a batch element and
+// a position of the result; a column is an output feature of one group; what is
+// summed over are input features and taps.
+#ifndef RINGCONV_LIB_CONVERSION_RINGCONVTOGPU_CONVSHAPE_H
+#define RINGCONV_LIB_CONVERSION_RINGCONVTOGPU_CONVSHAPE_H
+
+#include "ringconv/Dialect/RingConv/IR/RingConv.h"
+
+#include "mlir/IR/OpDefinition.h"
+
+namespace ringconv {
+
+/// One spatial dimension. Coordinates of the input are those of
+/// `ringconv.local_conv`: extended by the slabs.
+struct ConvDim {
+  int64_t taps, stride, dilation, base;
+  bool reverse;
+  /// Extent of the result; extended coordinate that output 0 reads by tap 0; the
+  /// elements that may be read.
+  mlir::OpFoldResult outputs, offset, validBegin, validEnd;
+  /// Place among the dimensions with slabs, -1 for none; extents of the low slab,
+  /// of the shard, and of the high slab there.
+  int64_t halo = -1;
+  mlir::OpFoldResult low, own, high;
+};
+
+/// A buffer and its strides, in elements.
+struct ConvBuffer {
+  mlir::Value buffer;
+  mlir::OpFoldResult batch, feature;
+  llvm::SmallVector<mlir::OpFoldResult> spatial;
+  /// Every address of 8 (4) elements at a multiple of 8 (4) features is aligned:
+  /// features are contiguous, all other strides and the offset are multiples.
+  int64_t alignment = 1;
+};
+
+struct ConvShape {
+  mlir::Type element, result;
+  /// Input features per group, output features per group, groups.
+  int64_t features;
+  mlir::OpFoldResult batch, outputs, groups;
+  llvm::SmallVector<ConvDim> dims;
+  /// The shard, then a low and a high slab per dimension with slabs.
+  llvm::SmallVector<ConvBuffer> sources;
+  /// In the filter `batch` stands for output features.
+  ConvBuffer filter, output;
+  /// May be null. Of the result's type; `alignment` as above.
+  ConvBuffer bias;
+  /// Pixels follow each other in the result at one distance.
+  bool denseOutput = false;
+
+  int64_t taps() const;
+  /// True if no sum of strides times extents needs more than 31 bits.
+  bool fits32Bits() const;
+};
+
+/// The description of `op`, which stands on memrefs; arithmetic that sizes need
+/// is made at `b`. Why not, where the shape has batch groups.
+std::optional<ConvShape> describeConv(mlir::OpBuilder &b, LocalConvOp op, std::string &reason);
+
+} // namespace ringconv
+
+#endif

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "InputReader.h"
+
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+using namespace ringconv;
+
+InputReader::InputReader(KernelBuilder &k, const ConvShape &shape) : k(k), shape(shape) {
+  wordType = k.b.getIntegerType(shape.taps() <= 32 ? 32 : 64);
+  addSource(shape.sources[0], -1, false);
+  for (size_t i = 1; i < shape.sources.size(); ++i) {
+    int64_t halo = (i - 1) / 2;
+    bool high = (i - 1) % 2;
+    const ConvDim &dim = *llvm::find_if(shape.dims, [&](const ConvDim &d) { return d.halo == halo; });
+    if (!isConstantIntValue(high ? dim.high : dim.low, 0))
+      addSource(shape.sources[i], halo, high);
+  }
+  count = k.number(shape.batch);
+  for (const ConvDim &dim : shape.dims) {
+    Dim d;
+    d.outputs = k.number(dim.outputs);
+    d.offset = k.number(dim.offset);
+    d.validBegin = k.number(dim.validBegin);
+    d.validCount = k.sub(k.number(dim.validEnd), d.validBegin);
+    if (dim.halo >= 0) {
+      d.low = k.number(dim.low);
+      d.own = k.number(dim.own);
+    }
+    count = k.mul(count, d.outputs);
+    dims.push_back(d);
+  }
+}
+
+void InputReader::addSource(const ConvBuffer &buffer, int64_t halo, bool high) {
+  Source source;
+  source.pointer = k.pointer(buffer.buffer);
+  source.batch = k.number(buffer.batch);
+  source.feature = k.number(buffer.feature);
+  for (OpFoldResult stride : buffer.spatial)
+    source.spatial.push_back(k.number(stride));
+  source.halo = halo;
+  source.high = high;
+  sources.push_back(source);
+}
+
+SmallVector<Value> InputReader::coordinates(Value m) {
+  SmallVector<Value> at(dims.size() + 1);
+  for (size_t d = dims.size(); d-- > 0;) {
+    at[d + 1] = k.rem(m, dims[d].outputs);
+    m = k.div(m, dims[d].outputs);
+  }
+  at[0] = m;
+  return at;
+}
+
+Value InputReader::tapNumber(ValueRange taps) {
+  Value number = k.constant(0);
+  for (auto [dim, tap] : llvm::zip(shape.dims, taps))
+    number = k.add(k.mul(number, dim.taps), tap);
+  return number;
+}
+
+/// The word whose bit (t_0, t_1, ...) is flags[0][t_0] & flags[1][t_1] & ...
+Value InputReader::tapWord(ArrayRef<Flags> flags) {
+  Value none = arith::ConstantIntOp::create(k.b, k.loc, wordType, 0);
+  Value word = k.like(none, 1);
+  int64_t bits = 1;
+  for (const Flags &dim : llvm::reverse(flags)) {
+    Value next = none;
+    for (auto [t, flag] : llvm::enumerate(dim))
+      next = k.bitOr(next, k.select(flag, k.shiftLeft(word, t * bits), none));
+    word = next;
+    bits *= dim.size();
+  }
+  return word;
+}
+
+/// Which taps of dimension `d` lead to an element, where tap 0 reads `first`.
+InputReader::Flags InputReader::validTaps(size_t d, Value first) {
+  const ConvDim &dim = shape.dims[d];
+  auto outputs = getConstantIntValue(dim.outputs), offset = getConstantIntValue(dim.offset);
+  auto begin = getConstantIntValue(dim.validBegin), end = getConstantIntValue(dim.validEnd);
+  bool always = outputs && offset && begin && end && *offset >= *begin &&
+                *offset + (*outputs - 1) * dim.stride + (dim.taps - 1) * dim.dilation < *end;
+  Flags flags;
+  for (int64_t t = 0; t < dim.taps; ++t) {
+    Value element = k.sub(k.add(first, t * dim.dilation), dims[d].validBegin);
+    flags.push_back(always ? arith::ConstantIntOp::create(k.b, k.loc, k.b.getI1Type(), 1).getResult()
+                           : k.within(element, dims[d].validCount));
+  }
+  return flags;
+}
+
+/// Which taps of dimension `d` lie where `source` is read: on its side in its own
+/// dimension, in the shard's range in later ones, anywhere in earlier ones.
+InputReader::Flags InputReader::tapsIn(const Source &source, size_t d, Value first) {
+  const ConvDim &dim = shape.dims[d];
+  Flags flags;
+  for (int64_t t = 0; t < dim.taps; ++t) {
+    Value inner = dim.halo >= 0 ? k.sub(k.add(first, t * dim.dilation), dims[d].low) : Value();
+    if (dim.halo < source.halo)
+      flags.push_back(arith::ConstantIntOp::create(k.b, k.loc, k.b.getI1Type(), 1));
+    else if (dim.halo > source.halo)
+      flags.push_back(k.within(inner, dims[d].own));
+    else if (source.high)
+      flags.push_back(k.compare(arith::CmpIPredicate::sge, inner, dims[d].own));
+    else
+      flags.push_back(k.compare(arith::CmpIPredicate::slt, inner, k.constant(0)));
+  }
+  return flags;
+}
+
+/// Extended coordinate of the first element of `source`.
+Value InputReader::origin(const Source &source, size_t d) {
+  int64_t halo = shape.dims[d].halo;
+  if (halo < source.halo || halo < 0)
+    return k.constant(0);
+  if (halo > source.halo)
+    return dims[d].low;
+  return source.high ? k.add(dims[d].low, dims[d].own) : k.constant(0);
+}
+
+PixelInput InputReader::pixel(Value m, Value feature) {
+  SmallVector<Value> at = coordinates(m), first;
+  SmallVector<Flags> valid;
+  for (size_t d = 0; d < dims.size(); ++d) {
+    first.push_back(k.add(k.mul(at[d + 1], shape.dims[d].stride), dims[d].offset));
+    valid.push_back(validTaps(d, first[d]));
+  }
+  PixelInput pixel;
+  Value none = arith::ConstantIntOp::create(k.b, k.loc, wordType, 0);
+  pixel.valid = k.select(k.within(m, count), tapWord(valid), none);
+  for (const Source &source : sources) {
+    Value base = k.add(k.mul(at[0], source.batch), k.mul(feature, source.feature));
+    SmallVector<Flags> inside;
+    for (size_t d = 0; d < dims.size(); ++d) {
+      base = k.add(base, k.mul(k.sub(first[d], origin(source, d)), source.spatial[d]));
+      if (source.halo >= 0)
+        inside.push_back(tapsIn(source, d, first[d]));
+    }
+    pixel.base.push_back(base);
+    pixel.inSlab.push_back(source.halo < 0 ? Value() : tapWord(inside));
+  }
+  return pixel;
+}
+
+TapInput InputReader::tap(ValueRange taps, Value features, Value live) {
+  TapInput tap;
+  Value number = tapNumber(taps);
+  if (wordType != number.getType())
+    number = arith::ExtUIOp::create(k.b, k.loc, wordType, number);
+  tap.bit = k.select(live, k.shiftLeft(k.like(number, 1), number), k.like(number, 0));
+  for (const Source &source : sources) {
+    Value offset = k.mul(features, source.feature);
+    for (size_t d = 0; d < dims.size(); ++d)
+      offset = k.add(offset, k.mul(k.mul(taps[d], shape.dims[d].dilation), source.spatial[d]));
+    tap.offset.push_back(offset);
+  }
+  return tap;
+}
+
+InputElement InputReader::element(const PixelInput &pixel, const TapInput &tap) {
+  auto open = [&](Value pointer) -> Value {
+    auto type = MemRefType::get({ShapedType::kDynamic}, shape.element);
+    return sources.size() == 1 ? pointer : memref::CastOp::create(k.b, k.loc, type, pointer).getResult();
+  };
+  InputElement element{k.notZero(k.bitAnd(pixel.valid, tap.bit)), open(sources[0].pointer),
+                       k.add(pixel.base[0], tap.offset[0]), sources[0].feature};
+  for (size_t s = 1; s < sources.size(); ++s) {
+    Value here = k.notZero(k.bitAnd(pixel.inSlab[s], tap.bit));
+    element.buffer = k.select(here, open(sources[s].pointer), element.buffer);
+    element.offset = k.select(here, k.add(pixel.base[s], tap.offset[s]), element.offset);
+    element.featureStride = k.select(here, sources[s].feature, element.featureStride);
+  }
+  return element;
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "KernelBuilder.h"
+
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace ringconv;
+
+static gpu::AddressSpaceAttr workgroupSpace(MLIRContext *context) {
+  return gpu::AddressSpaceAttr::get(context, gpu::AddressSpace::Workgroup);
+}
+
+KernelBuilder::KernelBuilder(gpu::GPUModuleOp module, Location loc, StringRef name, int64_t threads)
+    : b(module.getContext()), loc(loc) {
+  b.setInsertionPointToEnd(module.getBody());
+  func = gpu::GPUFuncOp::create(b, loc, name, b.getFunctionType({}, {}));
+  func->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
+  func.setKnownBlockSizeAttr(b.getDenseI32ArrayAttr({int32_t(threads), 1, 1}));
+  b.setInsertionPointToEnd(&func.getBody().front());
+}
+
+gpu::GPUFuncOp KernelBuilder::finish() {
+  gpu::ReturnOp::create(b, loc);
+  func.setFunctionType(b.getFunctionType(func.getBody().front().getArgumentTypes(), {}));
+  return func;
+}
+
+Value KernelBuilder::argument(Type type, Value host) {
+  hostOperands.push_back(host);
+  return func.getBody().front().addArgument(type, loc);
+}
+
+Value KernelBuilder::pointer(Value buffer) {
+  Type element = cast<MemRefType>(buffer.getType()).getElementType();
+  return argument(MemRefType::get({std::numeric_limits<int32_t>::max()}, element), buffer);
+}
+
+Value KernelBuilder::number(OpFoldResult n) {
+  if (std::optional<int64_t> known = getConstantIntValue(n))
+    return constant(*known);
+  return argument(b.getI32Type(), cast<Value>(n));
+}
+
+Value KernelBuilder::threadId() {
+  return arith::IndexCastOp::create(b, loc, b.getI32Type(), gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x));
+}
+
+Value KernelBuilder::blockId(gpu::Dimension d) {
+  return arith::IndexCastOp::create(b, loc, b.getI32Type(), gpu::BlockIdOp::create(b, loc, d));
+}
+
+/// A module has one array of no size per element type; all begin at the block's
+/// dynamic shared memory.
+Value KernelBuilder::shared(Type element, int64_t count) {
+  auto module = func->getParentOfType<gpu::GPUModuleOp>();
+  auto space = workgroupSpace(b.getContext());
+  auto empty = MemRefType::get({0}, element, MemRefLayoutAttrInterface(), space);
+  std::string name = "shared_";
+  llvm::raw_string_ostream(name) << element;
+  if (!module.lookupSymbol(name)) {
+    OpBuilder outer = OpBuilder::atBlockBegin(module.getBody());
+    memref::GlobalOp::create(outer, loc, name, /*sym_visibility=*/StringAttr(), empty, /*initial_value=*/Attribute(),
+                             /*constant=*/false, outer.getI64IntegerAttr(128));
+  }
+  Value base = memref::GetGlobalOp::create(b, loc, empty, name);
+  auto sized = MemRefType::get({count}, element, MemRefLayoutAttrInterface(), space);
+  return memref::ReinterpretCastOp::create(b, loc, sized, base, /*offset=*/int64_t(0), ArrayRef<int64_t>{count},
+                                           ArrayRef<int64_t>{1});
+}
+
+Value KernelBuilder::offset(Value address, int64_t v) {
+  if (v == 0)
+    return address;
+  auto flags = arith::IntegerOverflowFlags::nsw | arith::IntegerOverflowFlags::nuw;
+  return arith::AddIOp::create(b, loc, address, index(v), flags);
+}
+
+void KernelBuilder::when(Value condition, llvm::function_ref<void()> body) {
+  if (std::optional<int64_t> known = getConstantIntValue(condition))
+    return *known ? body() : void();
+  auto branch = scf::IfOp::create(b, loc, condition, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  body();
+}
+
+SmallVector<Value> KernelBuilder::loop(Value begin, Value end, ValueRange state,
+                                       llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+  auto loop = scf::ForOp::create(b, loc, begin, end, like(begin, 1), state);
+  OpBuilder::InsertionGuard guard(b);
+  if (state.empty())
+    b.setInsertionPoint(loop.getBody()->getTerminator());
+  else
+    b.setInsertionPointToEnd(loop.getBody());
+  SmallVector<Value> next = body(loop.getInductionVar(), loop.getRegionIterArgs());
+  if (!state.empty())
+    scf::YieldOp::create(b, loc, next);
+  return SmallVector<Value>(loop.getResults());
+}
