@@ -89,8 +89,9 @@ int main(int argc, char **argv) {
   OpBuilder b(op);
   std::string reason;
   std::optional<ConvShape> shape = describeConv(b, op, reason);
+  bool tensorCores = shape && shape->element.getIntOrFloatBitWidth() == 16;
   if (shape)
-    reason = whyNotImplicitGemmF16(*shape);
+    reason = tensorCores ? whyNotImplicitGemmF16(*shape) : whyNotImplicitGemmFMA(*shape);
   if (!reason.empty())
     return fail("no kernel: " + reason);
   if (tileFlag.size() != 5)
@@ -99,7 +100,8 @@ int main(int argc, char **argv) {
   OwningOpRef<ModuleOp> device = ModuleOp::create(op.getLoc());
   b.setInsertionPointToEnd(device->getBody());
   auto module = gpu::GPUModuleOp::create(b, op.getLoc(), "kernels");
-  ConvKernel kernel = buildImplicitGemmF16(module, op.getLoc(), "conv", *shape, tile);
+  ConvKernel kernel = tensorCores ? buildImplicitGemmF16(module, op.getLoc(), "conv", *shape, tile)
+                                  : buildImplicitGemmFMA(module, op.getLoc(), "conv", *shape, tile);
   llvm::json::Object launch = describe(kernel);
   std::error_code error;
   if (!mlirName.empty())

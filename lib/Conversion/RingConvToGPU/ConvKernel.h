@@ -35,9 +35,14 @@ struct ConvKernel {
 
 /// Why a kernel does not take a shape; empty where it does.
 std::string whyNotImplicitGemmF16(const ConvShape &shape);
+std::string whyNotImplicitGemmFMA(const ConvShape &shape);
 
 /// f16 and bf16, features innermost, products on tensor cores.
 ConvKernel buildImplicitGemmF16(mlir::gpu::GPUModuleOp module, mlir::Location loc, llvm::StringRef name,
+                                const ConvShape &shape, const Tile &tile);
+
+/// f32 and f64, any layout, products by fused multiply-adds.
+ConvKernel buildImplicitGemmFMA(mlir::gpu::GPUModuleOp module, mlir::Location loc, llvm::StringRef name,
                                 const ConvShape &shape, const Tile &tile);
 
 } // namespace ringconv

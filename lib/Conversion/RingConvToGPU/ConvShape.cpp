@@ -62,27 +62,29 @@ ConvBuffer describeBuffer(OpBuilder &b, Location loc, Value memref, ArrayRef<int
   Layout layout(b, loc, memref);
   ConvBuffer buffer;
   buffer.buffer = memref;
-  buffer.batch = layout.strides[dimOf(dims, kBatch)];
+  if (dimOf(dims, kBatch) >= 0)
+    buffer.batch = layout.strides[dimOf(dims, kBatch)];
   buffer.feature = layout.strides[dimOf(dims, kFeature)];
   for (int64_t d : spatialDims(dims))
     buffer.spatial.push_back(layout.strides[d]);
-  bool featuresLast = dims.back() == kFeature && isConstantIntValue(buffer.feature, 1);
-  int64_t alignment = rowAlignment(memref);
-  // 0, the alignment of a lone row, is a multiple of everything.
-  buffer.alignment = !featuresLast ? 1 : alignment % 8 == 0 ? 8 : alignment % 4 == 0 ? 4 : 1;
+  if (isConstantIntValue(layout.strides.back(), 1))
+    buffer.innermost = dims.back();
+  int64_t alignment = rowAlignment(memref); // 0 is a multiple of everything
+  buffer.alignment = alignment % 8 == 0 ? 8 : alignment % 4 == 0 ? 4 : alignment % 2 == 0 ? 2 : 1;
   return buffer;
 }
 
-/// True if pixels, in the order batch, then spatial dimensions, lie at multiples
-/// of one stride.
-bool pixelsAreDense(Value memref, ArrayRef<int64_t> dims) {
-  auto type = cast<MemRefType>(memref.getType());
-  if (!type.getLayout().isIdentity() || dims.front() != kBatch || dims.back() != kFeature)
-    return false;
-  for (int64_t n = 0, count = dims.size() - 2; n < count; ++n)
-    if (dims[n + 1] != n)
-      return false;
-  return true;
+/// Whether spatial dimensions stand in the order of their numbers, and next to
+/// each other, in a dense buffer; whether the batch stands before them.
+void describePixels(Value memref, ArrayRef<int64_t> dims, ConvShape &shape) {
+  if (!cast<MemRefType>(memref.getType()).getLayout().isIdentity())
+    return;
+  SmallVector<int64_t> places = spatialDims(dims);
+  for (size_t n = 1; n < places.size(); ++n)
+    if (places[n] != places[0] + int64_t(n))
+      return;
+  shape.densePositions = true;
+  shape.densePixels = places.empty() || dimOf(dims, kBatch) == places[0] - 1;
 }
 
 } // namespace
@@ -171,11 +173,8 @@ std::optional<ConvShape> ringconv::describeConv(OpBuilder &b, LocalConvOp op, st
     shape.sources.push_back(describeBuffer(b, loc, halo, op.getInputDims()));
   shape.filter = describeBuffer(b, loc, op.getFilter(), op.getFilterDims());
   shape.output = describeBuffer(b, loc, op.getInit(), op.getOutputDims());
-  shape.denseOutput = pixelsAreDense(op.getInit(), op.getOutputDims());
-  if (Value bias = op.getBias()) {
-    shape.bias.buffer = bias;
-    shape.bias.feature = Layout(b, loc, bias).strides[0];
-    shape.bias.alignment = isConstantIntValue(shape.bias.feature, 1) && rowAlignment(bias) % 8 == 0 ? 8 : 1;
-  }
+  describePixels(op.getInit(), op.getOutputDims(), shape);
+  if (Value bias = op.getBias())
+    shape.bias = describeBuffer(b, loc, bias, {kFeature});
   return shape;
 }

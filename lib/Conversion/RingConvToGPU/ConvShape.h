@@ -30,14 +30,21 @@ struct ConvDim {
   mlir::OpFoldResult low, own, high;
 };
 
-/// A buffer and its strides, in elements.
+/// A buffer and its strides, in elements. In a filter `batch` stands for output
+/// features.
 struct ConvBuffer {
   mlir::Value buffer;
   mlir::OpFoldResult batch, feature;
   llvm::SmallVector<mlir::OpFoldResult> spatial;
-  /// Every address of 8 (4) elements at a multiple of 8 (4) features is aligned:
-  /// features are contiguous, all other strides and the offset are multiples.
+  /// The dimension number that is contiguous and last; kNone where there is none.
+  static constexpr int64_t kNone = -3;
+  int64_t innermost = kNone;
+  /// 8, 4, 2 or 1: the first element and all other strides are multiples of it.
   int64_t alignment = 1;
+
+  /// True if `width` elements along dimension `number` can be accessed at once
+  /// wherever its index is a multiple of `width`.
+  bool isVector(int64_t number, int64_t width) const { return innermost == number && alignment % width == 0; }
 };
 
 struct ConvShape {
@@ -48,12 +55,12 @@ struct ConvShape {
   llvm::SmallVector<ConvDim> dims;
   /// The shard, then a low and a high slab per dimension with slabs.
   llvm::SmallVector<ConvBuffer> sources;
-  /// In the filter `batch` stands for output features.
   ConvBuffer filter, output;
-  /// May be null. Of the result's type; `alignment` as above.
+  /// Of the result's type; its buffer may be null.
   ConvBuffer bias;
-  /// Pixels follow each other in the result at one distance.
-  bool denseOutput = false;
+  /// Positions of one batch element (of all) follow each other in the result at
+  /// one distance.
+  bool densePositions = false, densePixels = false;
 
   int64_t taps() const;
   /// True if no sum of strides times extents needs more than 31 bits.

@@ -18,12 +18,10 @@
 // Sums are taken in the order of CopyPipeline with kBlockK features a step, 16 of
 // them an instruction, whatever the tile; the bias is added to the sum.
 #include "ConvKernel.h"
-#include "CopyPipeline.h"
-#include "InputReader.h"
 #include "OutputWriter.h"
 #include "TensorCore.h"
+#include "TilePlace.h"
 
-#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -36,23 +34,13 @@ constexpr int64_t kBlockK = 32, kChunk = 8, kChunks = kBlockK / kChunk;
 class ImplicitGemmF16 {
 public:
   ImplicitGemmF16(gpu::GPUModuleOp module, Location loc, StringRef name, const ConvShape &shape, const Tile &tile)
-      : k(module, loc, name, tile.threads()), shape(shape), tile(tile), input(k, shape), filter(shape, k),
-        output(k, shape, input), pipeline(k, shape.element, (tile.blockM + tile.blockN) * kBlockK, tile.stages) {}
+      : k(module, loc, name, tile.threads()), shape(shape), tile(tile), input(k, shape), filter(k, shape),
+        output(k, shape, input, kChunk), at(k, shape, tile),
+        pipeline(k, shape.element, (tile.blockM + tile.blockN) * kBlockK, tile.stages) {}
 
   ConvKernel build();
 
 private:
-  /// The filter's numbers in the kernel.
-  struct Filter {
-    Value pointer, outputs, stride;
-    SmallVector<Value> taps;
-    Filter(const ConvShape &shape, KernelBuilder &k)
-        : pointer(k.pointer(shape.filter.buffer)), outputs(k.number(shape.outputs)),
-          stride(k.number(shape.filter.batch)) {
-      for (OpFoldResult s : shape.filter.spatial)
-        taps.push_back(k.number(s));
-    }
-  };
   /// Rows that this thread copies: a pixel, or an output feature; and where to.
   struct PixelRow {
     PixelInput pixel;
@@ -70,7 +58,6 @@ private:
   Value pixelAddress(Value row, Value chunk) { return chunkAddress(row, chunk, 1); }
   Value featureAddress(Value row, Value chunk) { return k.add(chunkAddress(row, chunk, 3), tile.blockM * kBlockK); }
 
-  void placeThread();
   void placeCopies();
   void placeFragments();
   void fill(const SumStep &step, Value slot);
@@ -84,11 +71,11 @@ private:
   const ConvShape &shape;
   Tile tile;
   InputReader input;
-  Filter filter;
+  FilterReader filter;
   OutputWriter output;
+  TilePlace at;
   CopyPipeline pipeline;
 
-  Value thread, lane, firstPixel, firstFeature, warpM, warpN, group;
   Value chunkFeature; // first feature, within the step, of the chunk this thread copies
   SmallVector<PixelRow> pixels;
   SmallVector<FeatureRow> features;
@@ -98,43 +85,30 @@ private:
 
 } // namespace
 
-void ImplicitGemmF16::placeThread() {
-  thread = k.threadId();
-  lane = k.bitAnd(thread, 31);
-  firstPixel = k.mul(k.blockId(gpu::Dimension::x), tile.blockM);
-  firstFeature = k.mul(k.blockId(gpu::Dimension::y), tile.blockN);
-  group = isConstantIntValue(shape.groups, 1) ? k.constant(0) : k.blockId(gpu::Dimension::z);
-  Value warp = k.shiftRight(thread, 5);
-  warpM = k.mul(k.div(warp, tile.blockN / tile.warpN), tile.warpM);
-  warpN = k.mul(k.rem(warp, tile.blockN / tile.warpN), tile.warpN);
-}
-
 /// Four threads copy a row; each copies rows at a distance of threads / 4.
 void ImplicitGemmF16::placeCopies() {
   int64_t rows = tile.threads() / kChunks;
-  Value first = k.div(thread, kChunks), chunk = k.rem(thread, kChunks);
+  Value first = k.div(at.thread, kChunks), chunk = k.rem(at.thread, kChunks);
   chunkFeature = k.mul(chunk, kChunk);
-  Value groupFeature = k.add(k.mul(group, shape.features), chunkFeature);
+  Value groupFeature = k.add(k.mul(at.group, shape.features), chunkFeature);
   for (int64_t i = 0; i < tile.blockM / rows; ++i) {
     Value row = k.add(first, i * rows);
-    pixels.push_back({input.pixel(k.add(firstPixel, row), groupFeature), pixelAddress(row, chunk)});
+    pixels.push_back({input.pixel(k.add(at.firstPixel, row), groupFeature), pixelAddress(row, chunk)});
   }
-  Value groupOutput = k.mul(group, filter.outputs);
-  std::optional<int64_t> outputs = getConstantIntValue(shape.outputs);
-  bool tail = !outputs || *outputs % tile.blockN != 0;
+  bool tail = filter.hasTail(tile.blockN);
   for (int64_t i = 0; i < tile.blockN / rows; ++i) {
-    Value row = k.add(first, i * rows), feature = k.add(firstFeature, row);
-    Value from = k.add(k.mul(k.add(groupOutput, feature), filter.stride), chunkFeature);
+    Value row = k.add(first, i * rows), feature = k.add(at.firstFeature, row);
+    Value from = filter.row(k.add(filter.firstOutput(at.group), feature), chunkFeature);
     features.push_back({from, tail ? k.within(feature, filter.outputs) : Value(), featureAddress(row, chunk)});
   }
 }
 
 void ImplicitGemmF16::placeFragments() {
-  Value pixelRow = k.add(warpM, k.bitAnd(lane, 15)), pixelChunk = k.shiftRight(lane, 4);
+  Value pixelRow = k.add(at.warpM, k.bitAnd(at.lane, 15)), pixelChunk = k.shiftRight(at.lane, 4);
   // Lanes 0-7 and 8-15 give the two chunks of one 8-wide product, 16-31 those of the next.
-  Value column = k.bitAnd(lane, 7), product = k.shiftRight(lane, 4);
+  Value column = k.bitAnd(at.lane, 7), product = k.shiftRight(at.lane, 4);
   Value within = k.add(k.mul(k.shiftRight(column, 1), 8), k.add(k.bitAnd(column, 1), k.mul(product, 2)));
-  Value featureRow = k.add(warpN, within), featureChunk = k.bitAnd(k.shiftRight(lane, 3), 1);
+  Value featureRow = k.add(at.warpN, within), featureChunk = k.bitAnd(k.shiftRight(at.lane, 3), 1);
   for (int64_t step = 0; step < kBlockK / 16; ++step) {
     pixelFragments.push_back(pixelAddress(pixelRow, k.add(pixelChunk, 2 * step)));
     featureFragments.push_back(featureAddress(featureRow, k.add(featureChunk, 2 * step)));
@@ -150,13 +124,9 @@ void ImplicitGemmF16::fill(const SumStep &step, Value slot) {
     InputElement from = input.element(row.pixel, tap);
     pipeline.copy(from.buffer, k.signedIndex(from.offset), k.unsignedIndex(k.add(row.to, slot)), kChunk, from.reads);
   }
-  Value tapOffset = step.feature;
-  for (auto [n, dim] : llvm::enumerate(shape.dims)) {
-    Value t = dim.reverse ? k.sub(k.constant(dim.taps - 1), step.taps[n]) : step.taps[n];
-    tapOffset = k.add(tapOffset, k.mul(t, filter.taps[n]));
-  }
+  Value stepOffset = filter.step(step);
   for (FeatureRow &row : features)
-    pipeline.copy(filter.pointer, k.unsignedIndex(k.add(row.from, tapOffset)), k.unsignedIndex(k.add(row.to, slot)),
+    pipeline.copy(filter.pointer, k.unsignedIndex(k.add(row.from, stepOffset)), k.unsignedIndex(k.add(row.to, slot)),
                   kChunk, row.exists ? k.bitAnd(live, row.exists) : live);
 }
 
@@ -187,25 +157,24 @@ SmallVector<Value> ImplicitGemmF16::compute(Value slot, ValueRange sums) {
 /// Lane l holds rows l / 4 and l / 4 + 8 of each 16x8 product, and of each 32
 /// output features the eight from 8 * (l % 4) on.
 void ImplicitGemmF16::store(ArrayRef<Value> sums) {
-  Value row = k.add(k.add(firstPixel, warpM), k.shiftRight(lane, 2));
-  Value column = k.add(k.add(firstFeature, warpN), k.mul(k.bitAnd(lane, 3), 8));
-  Value groupOutput = k.mul(group, filter.outputs);
+  Value row = k.add(k.add(at.firstPixel, at.warpM), k.shiftRight(at.lane, 2));
+  Value column = k.add(k.add(at.firstFeature, at.warpN), k.mul(k.bitAnd(at.lane, 3), 8));
+  Value groupOutput = filter.firstOutput(at.group);
   for (int64_t block = 0; block < tile.warpN / 32; ++block) {
     Value feature = k.add(column, 32 * block);
-    output.features(feature, filter.outputs, groupOutput, [&] {
+    output.features(feature, kChunk, filter.outputs, groupOutput, [&] {
       for (int64_t m = 0; m < tilesM(); ++m)
         for (int64_t half = 0; half < 2; ++half) {
           SmallVector<Value> parts;
           for (int64_t n = 0; n < 4; ++n)
             parts.push_back(vector::ExtractOp::create(k.b, k.loc, sums[m * tilesN() + 4 * block + n], half));
-          output.store(k.add(row, 16 * m + 8 * half), parts);
+          output.storeFeatures(k.add(row, 16 * m + 8 * half), parts);
         }
     });
   }
 }
 
 ConvKernel ImplicitGemmF16::build() {
-  placeThread();
   placeCopies();
   placeFragments();
   Value zero = arith::ConstantOp::create(k.b, k.loc, k.b.getZeroAttr(VectorType::get({2, 2}, k.b.getF32Type())));
@@ -228,12 +197,8 @@ std::string ringconv::whyNotImplicitGemmF16(const ConvShape &shape) {
     return "its elements are not 16-bit floats";
   if (shape.features % 8 != 0)
     return "its input features per group are not a multiple of 8";
-  if (shape.taps() > InputReader::kMaxTaps)
-    return "its window has more than 64 taps";
-  if (llvm::any_of(shape.dims, [](const ConvDim &dim) { return dim.base != 1; }))
-    return "its input is dilated";
-  if (shape.filter.alignment % 8 != 0 ||
-      llvm::any_of(shape.sources, [](const ConvBuffer &source) { return source.alignment % 8 != 0; }))
+  if (!shape.filter.isVector(kInput, kChunk) ||
+      llvm::any_of(shape.sources, [](const ConvBuffer &source) { return !source.isVector(kFeature, kChunk); }))
     return "features are not innermost, or not aligned to 16 bytes, in input or filter";
-  return "";
+  return whyNotTaps(shape);
 }

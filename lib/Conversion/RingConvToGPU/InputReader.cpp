@@ -6,6 +6,14 @@
 using namespace mlir;
 using namespace ringconv;
 
+std::string ringconv::whyNotTaps(const ConvShape &shape) {
+  if (shape.taps() > InputReader::kMaxTaps)
+    return "its window has more than 64 taps";
+  if (llvm::any_of(shape.dims, [](const ConvDim &dim) { return dim.base != 1; }))
+    return "its input is dilated";
+  return "";
+}
+
 InputReader::InputReader(KernelBuilder &k, const ConvShape &shape) : k(k), shape(shape) {
   wordType = k.b.getIntegerType(shape.taps() <= 32 ? 32 : 64);
   addSource(shape.sources[0], -1, false);
@@ -16,7 +24,8 @@ InputReader::InputReader(KernelBuilder &k, const ConvShape &shape) : k(k), shape
     if (!isConstantIntValue(high ? dim.high : dim.low, 0))
       addSource(shape.sources[i], halo, high);
   }
-  count = k.number(shape.batch);
+  Value batch = k.number(shape.batch);
+  positionCount = k.constant(1);
   for (const ConvDim &dim : shape.dims) {
     Dim d;
     d.outputs = k.number(dim.outputs);
@@ -27,9 +36,10 @@ InputReader::InputReader(KernelBuilder &k, const ConvShape &shape) : k(k), shape
       d.low = k.number(dim.low);
       d.own = k.number(dim.own);
     }
-    count = k.mul(count, d.outputs);
+    positionCount = k.mul(positionCount, d.outputs);
     dims.push_back(d);
   }
+  pixelCount = k.mul(batch, positionCount);
 }
 
 void InputReader::addSource(const ConvBuffer &buffer, int64_t halo, bool high) {
@@ -130,7 +140,7 @@ PixelInput InputReader::pixel(Value m, Value feature) {
   }
   PixelInput pixel;
   Value none = arith::ConstantIntOp::create(k.b, k.loc, wordType, 0);
-  pixel.valid = k.select(k.within(m, count), tapWord(valid), none);
+  pixel.valid = k.select(k.within(m, pixelCount), tapWord(valid), none);
   for (const Source &source : sources) {
     Value base = k.add(k.mul(at[0], source.batch), k.mul(feature, source.feature));
     SmallVector<Flags> inside;

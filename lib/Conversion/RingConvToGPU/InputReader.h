@@ -41,6 +41,9 @@ struct InputElement {
   mlir::Value featureStride;
 };
 
+/// Why a kernel with an InputReader does not take a shape; empty where it does.
+std::string whyNotTaps(const ConvShape &shape);
+
 class InputReader {
 public:
   /// Words hold a bit per tap.
@@ -57,8 +60,9 @@ public:
   TapInput tap(mlir::ValueRange taps, mlir::Value features, mlir::Value live);
   InputElement element(const PixelInput &pixel, const TapInput &tap);
 
-  /// Number of pixels.
-  mlir::Value pixels() const { return count; }
+  /// Number of pixels, and of those of one batch element.
+  mlir::Value pixels() const { return pixelCount; }
+  mlir::Value positions() const { return positionCount; }
   /// Batch element and position of a pixel.
   llvm::SmallVector<mlir::Value> coordinates(mlir::Value m);
   /// Number of a tap, the last spatial dimension fastest.
@@ -89,7 +93,7 @@ private:
   mlir::Type wordType;
   llvm::SmallVector<Dim> dims;
   llvm::SmallVector<Source> sources;
-  mlir::Value count;
+  mlir::Value pixelCount, positionCount;
 };
 
 } // namespace ringconv

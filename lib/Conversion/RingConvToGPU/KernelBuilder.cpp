@@ -70,11 +70,16 @@ Value KernelBuilder::shared(Type element, int64_t count) {
                                            ArrayRef<int64_t>{1});
 }
 
+static Value addConstant(KernelBuilder &k, Value address, int64_t v, arith::IntegerOverflowFlags flags) {
+  return v == 0 ? address : arith::AddIOp::create(k.b, k.loc, address, k.index(v), flags);
+}
+
 Value KernelBuilder::offset(Value address, int64_t v) {
-  if (v == 0)
-    return address;
-  auto flags = arith::IntegerOverflowFlags::nsw | arith::IntegerOverflowFlags::nuw;
-  return arith::AddIOp::create(b, loc, address, index(v), flags);
+  return addConstant(*this, address, v, arith::IntegerOverflowFlags::nsw | arith::IntegerOverflowFlags::nuw);
+}
+
+Value KernelBuilder::signedOffset(Value address, int64_t v) {
+  return addConstant(*this, address, v, arith::IntegerOverflowFlags::nsw);
 }
 
 void KernelBuilder::when(Value condition, llvm::function_ref<void()> body) {

@@ -76,8 +76,11 @@ public:
   // ---- Addresses ----
   Value signedIndex(Value x) { return b.createOrFold<mlir::arith::IndexCastOp>(loc, b.getIndexType(), x); }
   Value unsignedIndex(Value x) { return b.createOrFold<mlir::arith::IndexCastUIOp>(loc, b.getIndexType(), x); }
-  /// An address plus a constant, for the immediate of the instruction.
+  /// An address that is not negative plus a constant, for the immediate of the
+  /// instruction.
   Value offset(Value address, int64_t v);
+  /// The same where the address may be negative because it is not used.
+  Value signedOffset(Value address, int64_t v);
 
   /// The body where the condition holds.
   void when(Value condition, llvm::function_ref<void()> body);

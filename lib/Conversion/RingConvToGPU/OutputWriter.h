@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // How a matrix-product kernel ends: bias, one rounding, and stores of several
-// output features of a pixel at once.
+// values at once, either output features of a pixel or pixels of a feature.
 #ifndef RINGCONV_LIB_CONVERSION_RINGCONVTOGPU_OUTPUTWRITER_H
 #define RINGCONV_LIB_CONVERSION_RINGCONVTOGPU_OUTPUTWRITER_H
 
@@ -11,32 +11,48 @@ namespace ringconv {
 
 class OutputWriter {
 public:
-  /// Output features that are stored at once.
-  static constexpr int64_t kWidth = 8;
+  /// Makes the kernel's arguments for the result and the bias. `width` values are
+  /// stored together.
+  OutputWriter(KernelBuilder &k, const ConvShape &shape, InputReader &input, int64_t width);
 
-  /// Makes the kernel's arguments for the result and the bias.
-  OutputWriter(KernelBuilder &k, const ConvShape &shape, InputReader &input);
+  /// Runs `body`, which stores sums of the `count` features from `feature` on.
+  /// Features are numbers within the group, of which there are `outputs`;
+  /// `groupOutput` is the group's first. Nothing happens where the first does not
+  /// exist.
+  void features(mlir::Value feature, int64_t count, mlir::Value outputs, mlir::Value groupOutput,
+                llvm::function_ref<void()> body);
 
-  /// Features of the group from `feature` (a multiple of kWidth) on; those from
-  /// `outputs` on do not exist. `body` calls store for pixels; nothing happens
-  /// where all features lie outside.
-  void features(mlir::Value feature, mlir::Value outputs, mlir::Value groupOutput, llvm::function_ref<void()> body);
-  /// Adds the bias to kWidth sums in f32, given in parts, and writes them to
-  /// pixel `m`, if that exists.
-  void store(mlir::Value m, mlir::ValueRange parts);
+  /// Inside `features` of `width`: their sums, in parts, for pixel `m`.
+  void storeFeatures(mlir::Value m, mlir::ValueRange parts);
+
+  /// `width` pixels: whether they exist, and where they are. One entry if they
+  /// are stored at once.
+  struct Place {
+    mlir::Value exists, offset;
+  };
+  using Places = llvm::SmallVector<Place>;
+  /// Those from `m` on, a multiple of `width`.
+  Places places(mlir::Value m);
+  /// Inside `features` of 1: the feature's sums for these pixels.
+  void storePixels(const Places &places, mlir::Value sums);
 
 private:
-  mlir::Value loadBias();
+  mlir::Value loadBias(int64_t count);
   mlir::Value pixelOffset(mlir::Value m);
+  mlir::Value finish(mlir::Value sums);
+  void storeAt(mlir::Value values, mlir::Value offset);
+  mlir::VectorType vectorOf(mlir::Type element) const { return mlir::VectorType::get({width}, element); }
 
   KernelBuilder &k;
   const ConvShape &shape;
   InputReader &input;
+  int64_t width;
+  mlir::Type sumType;
   mlir::Value pointer, batch, feature, bias, biasStride;
   llvm::SmallVector<mlir::Value> spatial;
-  /// All kWidth features exist where the first does, at an aligned address.
-  bool whole;
-  // The features of the current body.
+  /// All `width` features (pixels) exist where the first does, at an aligned address.
+  bool wholeFeatures, wholePixels;
+  // The features of the current body: number of the first, in its group too.
   mlir::Value first, inGroup, outputs, biasVector;
 };
 

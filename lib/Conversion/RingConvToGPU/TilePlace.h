@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Where a thread stands in the matrix product, and what it knows of the filter.
+#ifndef RINGCONV_LIB_CONVERSION_RINGCONVTOGPU_TILEPLACE_H
+#define RINGCONV_LIB_CONVERSION_RINGCONVTOGPU_TILEPLACE_H
+
+#include "ConvKernel.h"
+#include "CopyPipeline.h"
+
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+namespace ringconv {
+
+/// Grid: pixels, output features of a group, groups. Warps of a block: features
+/// fastest.
+struct TilePlace {
+  using Value = mlir::Value;
+
+  TilePlace(KernelBuilder &k, const ConvShape &shape, const Tile &tile) {
+    thread = k.threadId();
+    lane = k.bitAnd(thread, 31);
+    firstPixel = k.mul(k.blockId(mlir::gpu::Dimension::x), tile.blockM);
+    firstFeature = k.mul(k.blockId(mlir::gpu::Dimension::y), tile.blockN);
+    group = mlir::isConstantIntValue(shape.groups, 1) ? k.constant(0) : k.blockId(mlir::gpu::Dimension::z);
+    Value warp = k.shiftRight(thread, 5);
+    warpM = k.mul(k.div(warp, tile.blockN / tile.warpN), tile.warpM);
+    warpN = k.mul(k.rem(warp, tile.blockN / tile.warpN), tile.warpN);
+  }
+
+  Value thread, lane, firstPixel, firstFeature, group;
+  /// Of this thread's warp, within the block.
+  Value warpM, warpN;
+};
+
+/// The filter's numbers in the kernel.
+class FilterReader {
+public:
+  using Value = mlir::Value;
+
+  /// Makes the kernel's arguments for the filter.
+  FilterReader(KernelBuilder &k, const ConvShape &shape)
+      : pointer(k.pointer(shape.filter.buffer)), outputs(k.number(shape.outputs)), k(k), shape(shape),
+        batch(k.number(shape.filter.batch)), feature(k.number(shape.filter.feature)) {
+    for (mlir::OpFoldResult stride : shape.filter.spatial)
+      taps.push_back(k.number(stride));
+  }
+
+  /// The first output feature of a group.
+  Value firstOutput(Value group) { return k.mul(group, outputs); }
+  /// Offset of output feature `o` (of all groups) and input feature `i`, tap 0.
+  Value row(Value o, Value i) { return k.add(k.mul(o, batch), k.mul(i, feature)); }
+  /// What a step adds to it.
+  Value step(const SumStep &step) {
+    Value offset = k.mul(step.feature, feature);
+    for (auto [n, dim] : llvm::enumerate(shape.dims)) {
+      Value t = dim.reverse ? k.sub(k.constant(dim.taps - 1), step.taps[n]) : step.taps[n];
+      offset = k.add(offset, k.mul(t, taps[n]));
+    }
+    return offset;
+  }
+  /// True if a block of `width` output features has some that do not exist.
+  bool hasTail(int64_t width) const {
+    std::optional<int64_t> known = mlir::getConstantIntValue(shape.outputs);
+    return !known || *known % width != 0;
+  }
+
+  const Value pointer;
+  /// Output features per group.
+  const Value outputs;
+
+private:
+  KernelBuilder &k;
+  const ConvShape &shape;
+  Value batch, feature;
+  llvm::SmallVector<Value> taps;
+};
+
+} // namespace ringconv
+
+#endif
