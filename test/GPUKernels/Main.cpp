@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// ringconv-kernel: the GPU kernel of each local convolution of a file, as PTX.
+// ringconv-kernel: the GPU kernels of a function, as PTX.
 //
-//   ringconv-kernel IN.mlir --ptx=OUT.ptx [--tile=blockM,blockN,warpM,warpN,stages] [--chip=sm_80]
+//   ringconv-kernel IN.mlir --ptx=OUT.ptx [--tile=blockM,blockN,warpM,warpN,stages] [--arch=80]
 //
-// IN.mlir holds one function on memrefs of static sizes with one
-// ringconv.local_conv. Standard output is one line of JSON: how to launch it.
-// Arguments are numbers of the function's arguments, in the kernel's order.
-#include "RingConvToGPU/ConvKernel.h"
+// IN.mlir holds one function on memrefs of static sizes. Standard output is one
+// line of JSON: workspaces in bytes, and launches. An argument of a launch is the
+// number of one of the function's arguments, of a workspace, or an integer.
+#include "ringconv/Conversion/Passes.h"
+#include "ringconv/Dialect/RingConv/IR/RingConv.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/Pipelines/Passes.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
-#include "mlir/InitAllPasses.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Target/LLVM/NVVM/Target.h"
 #include "mlir/Target/LLVMIR/Dialect/All.h"
+#include "mlir/Transforms/Passes.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/JSON.h"
@@ -31,25 +32,38 @@ using namespace ringconv;
 
 static llvm::cl::opt<std::string> inputName(llvm::cl::Positional, llvm::cl::Required);
 static llvm::cl::opt<std::string> ptxName("ptx", llvm::cl::Required);
-static llvm::cl::opt<std::string> mlirName("mlir");
-static llvm::cl::opt<std::string> chip("chip", llvm::cl::init("sm_80"));
-static llvm::cl::opt<std::string> features("features", llvm::cl::init("+ptx80"));
-static llvm::cl::list<int64_t> tileFlag("tile", llvm::cl::CommaSeparated);
+static llvm::cl::opt<int64_t> arch("arch", llvm::cl::init(80));
+static llvm::cl::opt<bool> fast("fast", llvm::cl::init(true));
+static llvm::cl::list<int64_t> tile("tile", llvm::cl::CommaSeparated);
 
 static int fail(const llvm::Twine &text) {
   llvm::errs() << "ringconv-kernel: " << text << "\n";
   return 1;
 }
 
+/// The kernels of local operations.
+static LogicalResult convert(ModuleOp module) {
+  ConvertRingConvToGPUPassOptions options;
+  options.arch = arch;
+  options.fast = fast;
+  options.tile.assign(tile.begin(), tile.end());
+  PassManager pm(module.getContext());
+  pm.addPass(createConvertRingConvToGPUPass(options));
+  pm.addPass(createCSEPass());
+  pm.addPass(createCanonicalizerPass());
+  return pm.run(module);
+}
+
 /// The PTX of the kernels of `module`.
 static FailureOr<std::string> lowerToPTX(ModuleOp module) {
   gpu::GPUToNVVMPipelineOptions options;
-  options.cubinChip = chip;
-  options.cubinFeatures = features;
+  options.cubinChip = "sm_" + std::to_string(arch);
+  options.cubinFeatures = arch >= 100 ? "+ptx86" : "+ptx80";
   options.cubinFormat = "isa";
   options.optLevel = 3;
   options.kernelUseBarePtrCallConv = true;
   PassManager pm(module.getContext());
+  pm.addPass(createLowerBufferCastsPass());
   gpu::buildLowerToNVVMPassPipeline(pm, options);
   if (failed(pm.run(module)))
     return failure();
@@ -58,60 +72,61 @@ static FailureOr<std::string> lowerToPTX(ModuleOp module) {
   return object.getObject().getValue().rtrim('\0').str();
 }
 
-static llvm::json::Object describe(const ConvKernel &kernel) {
+/// What is passed: through casts and address arithmetic to where it comes from.
+static llvm::json::Object describe(Value operand, ArrayRef<memref::AllocOp> workspaces) {
+  if (std::optional<int64_t> known = getConstantIntValue(operand))
+    return llvm::json::Object{{"integer", *known}};
+  while (Operation *op = operand.getDefiningOp()) {
+    if (auto alloc = dyn_cast<memref::AllocOp>(op))
+      return llvm::json::Object{{"workspace", int64_t(llvm::find(workspaces, alloc) - workspaces.begin())}};
+    operand = op->getOperand(0);
+  }
+  return llvm::json::Object{{"argument", int64_t(cast<BlockArgument>(operand).getArgNumber())}};
+}
+
+static llvm::json::Object describe(gpu::LaunchFuncOp launch, ArrayRef<memref::AllocOp> workspaces) {
+  auto number = [](Value v) { return v ? getConstantIntValue(v).value_or(-1) : 0; };
   llvm::json::Array arguments;
-  for (Value operand : kernel.operands)
-    arguments.push_back(int64_t(cast<BlockArgument>(operand).getArgNumber()));
-  return llvm::json::Object{{"tile", llvm::json::Array{kernel.tileM, kernel.tileN}},
-                            {"threads", kernel.threads},
-                            {"shared", kernel.sharedBytes},
+  for (Value operand : launch.getKernelOperands())
+    arguments.push_back(describe(operand, workspaces));
+  return llvm::json::Object{{"kernel", launch.getKernelName().str()},
+                            {"grid", llvm::json::Array{number(launch.getGridSizeX()), number(launch.getGridSizeY()),
+                                                       number(launch.getGridSizeZ())}},
+                            {"threads", number(launch.getBlockSizeX())},
+                            {"shared", number(launch.getDynamicSharedMemorySize())},
                             {"arguments", std::move(arguments)}};
+}
+
+static llvm::json::Object describe(ModuleOp program) {
+  SmallVector<memref::AllocOp> workspaces;
+  llvm::json::Array sizes, launches;
+  program.walk([&](memref::AllocOp alloc) {
+    workspaces.push_back(alloc);
+    sizes.push_back(alloc.getType().getNumElements() * alloc.getType().getElementTypeBitWidth() / 8);
+  });
+  program.walk([&](gpu::LaunchFuncOp launch) { launches.push_back(describe(launch, workspaces)); });
+  return llvm::json::Object{{"workspaces", std::move(sizes)}, {"launches", std::move(launches)}};
 }
 
 int main(int argc, char **argv) {
   llvm::InitLLVM initialized(argc, argv);
-  llvm::cl::ParseCommandLineOptions(argc, argv, "the GPU kernel of a local convolution\n");
+  llvm::cl::ParseCommandLineOptions(argc, argv, "the GPU kernels of a function\n");
   DialectRegistry registry;
   registerAllDialects(registry);
   registerAllExtensions(registry);
   registerAllGPUToLLVMIRTranslations(registry);
-  registerAllToLLVMIRTranslations(registry);
   registry.insert<RingConvDialect>();
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
-  context.loadAllAvailableDialects();
   OwningOpRef<ModuleOp> program = parseSourceFile<ModuleOp>(inputName, &context);
-  if (!program)
+  if (!program || failed(convert(*program)))
     return 1;
-  LocalConvOp op;
-  program->walk([&](LocalConvOp conv) { op = conv; });
-  if (!op)
-    return fail("no local convolution in " + inputName);
-  OpBuilder b(op);
-  std::string reason;
-  std::optional<ConvShape> shape = describeConv(b, op, reason);
-  bool tensorCores = shape && shape->element.getIntOrFloatBitWidth() == 16;
-  if (shape)
-    reason = tensorCores ? whyNotImplicitGemmF16(*shape) : whyNotImplicitGemmFMA(*shape);
-  if (!reason.empty())
-    return fail("no kernel: " + reason);
-  if (tileFlag.size() != 5)
-    return fail("--tile takes 5 numbers");
-  Tile tile{tileFlag[0], tileFlag[1], tileFlag[2], tileFlag[3], tileFlag[4]};
-  OwningOpRef<ModuleOp> device = ModuleOp::create(op.getLoc());
-  b.setInsertionPointToEnd(device->getBody());
-  auto module = gpu::GPUModuleOp::create(b, op.getLoc(), "kernels");
-  ConvKernel kernel = tensorCores ? buildImplicitGemmF16(module, op.getLoc(), "conv", *shape, tile)
-                                  : buildImplicitGemmFMA(module, op.getLoc(), "conv", *shape, tile);
-  llvm::json::Object launch = describe(kernel);
-  std::error_code error;
-  if (!mlirName.empty())
-    llvm::raw_fd_ostream(mlirName, error) << *device;
+  llvm::outs() << llvm::json::Value(describe(*program)) << "\n";
+  OwningOpRef<ModuleOp> device = ModuleOp::create(program->getLoc());
+  program->walk([&](gpu::GPUModuleOp module) { module->moveBefore(device->getBody(), device->getBody()->end()); });
   FailureOr<std::string> ptx = lowerToPTX(*device);
   if (failed(ptx))
     return 1;
+  std::error_code error;
   llvm::raw_fd_ostream(ptxName, error) << *ptx;
-  if (error)
-    return fail("cannot write: " + error.message());
-  llvm::outs() << llvm::json::Value(std::move(launch)) << "\n";
-  return 0;
+  return error ? fail("cannot write: " + error.message()) : 0;
 }

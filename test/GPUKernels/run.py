@@ -4,7 +4,7 @@
   run.py SUITE [--only=TEXT] [--keep=FOLDER]
 
 SUITE is a file of this folder that defines CASES, pairs of a Conv and a list of
-tiles, and may define check(case, tile, launch) for the counters. Each kernel runs
+tiles, and may define check(case, program, launches) for gpusim's counters. Each kernel runs
 with two orders of warps; all tiles of a case must give the same bits. Environment:
 GPUSIM_LIBRARY_DIR, GPUSIM_TESTS (gpusim's Python), RINGCONV_KERNEL (the program)."""
 import importlib
@@ -22,7 +22,7 @@ sys.path[:0] = [HERE, os.environ["GPUSIM_TESTS"]]
 
 
 def compile_kernel(case, tile, base):
-    """The launch of the kernel, its PTX in base.ptx."""
+    """Launches and workspaces; the PTX is in base.ptx."""
     with open(base + ".mlir", "w") as f:
         f.write(case.text())
     command = [os.environ["RINGCONV_KERNEL"], base + ".mlir", f"--ptx={base}.ptx", *tile.split()]
@@ -32,27 +32,21 @@ def compile_kernel(case, tile, base):
     return json.loads(done.stdout)
 
 
-def grid(case, launch):
-    pixels = case.N * int(np.prod(case.out))
-    return (-(-pixels // launch["tile"][0]), -(-(case.K // case.groups) // launch["tile"][1]), case.groups)
-
-
-def run_kernel(case, launch, base):
-    from gpusim import Module, call, sync, to_device, to_host
+def run_kernels(case, program, base):
+    from gpusim import Module, alloc, call, sync, to_device, to_host
     from gpusim import launch as start
     operands = case.make()
-    device = [to_device(x) for x in operands[:-1]] + [to_device_poisoned(operands[-1])]
-    f = Module(open(base + ".ptx").read()).function("conv")
-    if launch["shared"] > 48 << 10:
-        call("cuFuncSetAttribute", f, 8, launch["shared"])
-    start(f, grid(case, launch), (launch["threads"],), [device[i] for i in launch["arguments"]], launch["shared"])
+    buffers = {"argument": [to_device(x) for x in operands[:-1]] + [alloc(max(operands[-1].nbytes, 1))],
+               "workspace": [alloc(max(size, 1)) for size in program["workspaces"]]}
+    module = Module(open(base + ".ptx").read())
+    for launch in program["launches"]:
+        f = module.function(launch["kernel"])
+        if launch["shared"] > 48 << 10:
+            call("cuFuncSetAttribute", f, 8, launch["shared"])
+        arguments = [v if kind == "integer" else buffers[kind][v] for a in launch["arguments"] for kind, v in a.items()]
+        start(f, launch["grid"], (launch["threads"],), arguments, launch["shared"])
     sync()
-    return to_host(device[-1], operands[-1])
-
-
-def to_device_poisoned(like):
-    from gpusim import alloc
-    return alloc(max(like.nbytes, 1))
+    return to_host(buffers["argument"][-1], operands[-1])
 
 
 def child(jobs):
@@ -66,7 +60,7 @@ def child(jobs):
             if not job:
                 continue
             try:
-                got = run_kernel(case, job["launch"], job["base"])
+                got = run_kernels(case, job["program"], job["base"])
             except Exception as e:
                 print(f"FAIL {job['name']}: {e}")
                 return 1
@@ -88,7 +82,7 @@ def main(suite, only, folder):
                 continue
             base = os.path.join(folder, f"{suite}-{i}-{j}")
             try:
-                jobs[repr((case.text(), tile))] = dict(name=name, base=base, launch=compile_kernel(case, tile, base))
+                jobs[repr((case.text(), tile))] = dict(name=name, base=base, program=compile_kernel(case, tile, base))
             except RuntimeError as e:
                 failed += 1
                 print(f"FAIL {name}: {e}")
@@ -114,12 +108,15 @@ def check_counters(module, jobs, reports):
     launches = [l for f in os.listdir(reports) if f.endswith(".json")
                 for l in json.load(open(os.path.join(reports, f)))["launches"]]
     failed = 0
-    ran = [(case, tile, jobs[repr((case.text(), tile))]) for case, tiles in module.CASES for tile in tiles
-           if repr((case.text(), tile)) in jobs]
-    for (case, tile, job), launch in zip(ran, launches):
-        for wrong in getattr(module, "check", lambda *_: [])(case, job["launch"], launch):
-            failed += 1
-            print(f"FAIL {job['name']}: {wrong}")
+    for case, tiles in module.CASES:
+        for tile in tiles:
+            job = jobs.get(repr((case.text(), tile)))
+            if not job:
+                continue
+            ran = [launches.pop(0) for _ in job["program"]["launches"]] if launches else []
+            for wrong in getattr(module, "check", lambda *_: [])(case, job["program"], ran):
+                failed += 1
+                print(f"FAIL {job['name']}: {wrong}")
     return failed
 
 

@@ -4,6 +4,31 @@
 
 include "mlir/Pass/PassBase.td"
 
+def ConvertRingConvToGPUPass : Pass<"convert-ringconv-to-gpu", "::mlir::ModuleOp"> {
+  let summary = "local operations on memrefs to GPU kernels and their launches";
+  let description = [{
+    Local convolutions and pools, structured operations of linalg, strided
+    copies and stores become kernels of one `gpu.module` and `gpu.launch_func`s;
+    kernels of equal text stand once. A remark names the kernel of each
+    convolution. Memory is passed by bare pointers (`!llvm.ptr`), so that what
+    stays of functions is host code that never touches it.
+
+    Before: memrefs, all of them in memory of the device; exchanges as groups or
+    as start and wait. After: of our operations only exchanges, reductions and
+    coordinates are left.
+  }];
+  let options = [
+    Option<"arch", "arch", "int64_t", "80", "oldest architecture: 80, 90 or 100">,
+    Option<"fast", "fast", "bool", "true", "use the families of fast kernels where they fit">,
+    ListOption<"tile", "tile", "int64_t",
+               "pixels and output features of a block, of a warp, slots of the ring: for tests and tuning">
+  ];
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
+                           "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::nvgpu::NVGPUDialect", "::mlir::NVVM::NVVMDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
 def ConvertRingConvToLoopsPass : Pass<"convert-ringconv-to-loops", "::mlir::func::FuncOp"> {
   let summary = "local convolutions, pools and strided copies on memrefs to loops";
   let description = [{
@@ -30,6 +55,17 @@ def ConvertRingConvToRuntimePass : Pass<"convert-ringconv-to-runtime", "::mlir::
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
                            "::mlir::cf::ControlFlowDialect", "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect"];
+}
+
+def LowerBufferCastsPass : Pass<"ringconv-lower-buffer-casts"> {
+  let summary = "memrefs at bare pointers to descriptors";
+  let description = [{
+    `builtin.unrealized_conversion_cast` of an `!llvm.ptr`, and of an index for
+    each dynamic size and then each dynamic stride, to a memref says that the
+    memref's first element lies at the pointer. The cast becomes the memref's
+    descriptor in the LLVM dialect.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect"];
 }
 
 def LowerReferencePass : Pass<"ringconv-lower-reference", "::mlir::ModuleOp"> {

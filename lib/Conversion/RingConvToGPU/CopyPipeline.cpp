@@ -6,7 +6,7 @@
 using namespace mlir;
 using namespace ringconv;
 
-CopyPipeline::CopyPipeline(KernelBuilder &k, Type element, int64_t slotElements, int64_t slots)
+CopyPipeline::CopyPipeline(KernelCode &k, Type element, int64_t slotElements, int64_t slots)
     : k(k), slotElements(slotElements), slots(slots), shared(k.shared(element, slotElements * slots)) {
   // Tokens carry no data: one serves every wait.
   token = nvgpu::DeviceAsyncCreateGroupOp::create(k.b, k.loc, nvgpu::DeviceAsyncTokenType::get(k.b.getContext()),
@@ -18,11 +18,12 @@ int64_t CopyPipeline::bytes() const {
   return type.getNumElements() * type.getElementTypeBitWidth() / 8;
 }
 
-void CopyPipeline::copy(Value source, Value from, Value to, int64_t elements, Value reads, bool bypassL1) {
+void CopyPipeline::copy(Value source, Value from, Value to, int64_t elements, Value reads) {
+  int64_t bits = elements * cast<MemRefType>(shared.getType()).getElementTypeBitWidth();
   Value count = k.select(reads, k.index(elements), k.index(0));
-  copies.push_back(nvgpu::DeviceAsyncCopyOp::create(k.b, k.loc, nvgpu::DeviceAsyncTokenType::get(k.b.getContext()),
-                                                    shared, to, source, from, k.b.getIndexAttr(elements), count,
-                                                    bypassL1 ? k.b.getUnitAttr() : UnitAttr()));
+  copies.push_back(nvgpu::DeviceAsyncCopyOp::create(
+      k.b, k.loc, nvgpu::DeviceAsyncTokenType::get(k.b.getContext()), shared, to, source, from,
+      k.b.getIndexAttr(elements), count, bits == 128 ? k.b.getUnitAttr() : UnitAttr()));
 }
 
 void CopyPipeline::commit() {
@@ -42,7 +43,7 @@ Value CopyPipeline::nextSlot(Value slot) {
 namespace {
 /// The position of the copies in the sum, as loop-carried numbers.
 struct SumPosition {
-  KernelBuilder &k;
+  KernelCode &k;
   const ConvShape &shape;
   int64_t block;
 

@@ -15,7 +15,7 @@
 #define RINGCONV_LIB_CONVERSION_RINGCONVTOGPU_COPYPIPELINE_H
 
 #include "ConvShape.h"
-#include "KernelBuilder.h"
+#include "KernelCode.h"
 
 namespace ringconv {
 
@@ -31,15 +31,14 @@ struct SumStep {
 
 class CopyPipeline {
 public:
-  CopyPipeline(KernelBuilder &k, mlir::Type element, int64_t slotElements, int64_t slots);
+  CopyPipeline(KernelCode &k, mlir::Type element, int64_t slotElements, int64_t slots);
 
   mlir::Value memory() const { return shared; }
   int64_t bytes() const;
 
   /// Copies `elements` elements from `source`[`from`] to shared memory, or zeros
-  /// where `reads` does not hold. 16 bytes at once may pass by the L1 cache.
-  void copy(mlir::Value source, mlir::Value from, mlir::Value to, int64_t elements, mlir::Value reads,
-            bool bypassL1 = true);
+  /// where `reads` does not hold. 16 bytes at once pass by the L1 cache.
+  void copy(mlir::Value source, mlir::Value from, mlir::Value to, int64_t elements, mlir::Value reads);
 
   /// Runs over blocks of `block` of the shape's features and all taps. `fill`
   /// copies the operands of a step to the slot that begins at the given i32;
@@ -54,7 +53,7 @@ private:
   void waitForOldest();
   mlir::Value nextSlot(mlir::Value slot);
 
-  KernelBuilder &k;
+  KernelCode &k;
   int64_t slotElements, slots;
   mlir::Value shared, token;
   llvm::SmallVector<mlir::Value> copies;

@@ -17,7 +17,7 @@
 //
 // Sums are taken in the order of CopyPipeline with kBlockK features a step, 16 of
 // them an instruction, whatever the tile; the bias is added to the sum.
-#include "ConvKernel.h"
+#include "ConvKernels.h"
 #include "OutputWriter.h"
 #include "TensorCore.h"
 #include "TilePlace.h"
@@ -33,12 +33,12 @@ constexpr int64_t kBlockK = 32, kChunk = 8, kChunks = kBlockK / kChunk;
 
 class ImplicitGemmF16 {
 public:
-  ImplicitGemmF16(gpu::GPUModuleOp module, Location loc, StringRef name, const ConvShape &shape, const Tile &tile)
-      : k(module, loc, name, tile.threads()), shape(shape), tile(tile), input(k, shape), filter(k, shape),
+  ImplicitGemmF16(LocalConvOp op, KernelModule &kernels, const ConvShape &shape, const Tile &tile)
+      : k(kernels, op, "conv_f16"), shape(shape), tile(tile), input(k, shape), filter(k, shape),
         output(k, shape, input, kChunk), at(k, shape, tile),
         pipeline(k, shape.element, (tile.blockM + tile.blockN) * kBlockK, tile.stages) {}
 
-  ConvKernel build();
+  void build();
 
 private:
   /// Rows that this thread copies: a pixel, or an output feature; and where to.
@@ -67,7 +67,7 @@ private:
   int64_t tilesM() const { return tile.warpM / 16; }
   int64_t tilesN() const { return tile.warpN / 8; }
 
-  KernelBuilder k;
+  KernelCode k;
   const ConvShape &shape;
   Tile tile;
   InputReader input;
@@ -174,7 +174,7 @@ void ImplicitGemmF16::store(ArrayRef<Value> sums) {
   }
 }
 
-ConvKernel ImplicitGemmF16::build() {
+void ImplicitGemmF16::build() {
   placeCopies();
   placeFragments();
   Value zero = arith::ConstantOp::create(k.b, k.loc, k.b.getZeroAttr(VectorType::get({2, 2}, k.b.getF32Type())));
@@ -183,13 +183,11 @@ ConvKernel ImplicitGemmF16::build() {
       shape, kBlockK, sums, [&](const SumStep &step, Value slot) { fill(step, slot); },
       [&](Value slot, ValueRange now) { return compute(slot, now); });
   store(sums);
-  gpu::GPUFuncOp func = k.finish();
-  return {func, SmallVector<Value>(k.operands()), tile.blockM, tile.blockN, tile.threads(), pipeline.bytes()};
+  launchTiles(k, shape, tile, pipeline.bytes());
 }
 
-ConvKernel ringconv::buildImplicitGemmF16(gpu::GPUModuleOp module, Location loc, StringRef name, const ConvShape &shape,
-                                          const Tile &tile) {
-  return ImplicitGemmF16(module, loc, name, shape, tile).build();
+void ringconv::makeImplicitGemmF16(LocalConvOp op, KernelModule &kernels, const ConvShape &shape, const Tile &tile) {
+  ImplicitGemmF16(op, kernels, shape, tile).build();
 }
 
 std::string ringconv::whyNotImplicitGemmF16(const ConvShape &shape) {

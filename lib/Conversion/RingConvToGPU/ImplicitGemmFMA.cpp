@@ -20,6 +20,7 @@
 // Sums are taken in the order of CopyPipeline with `stepFeatures` features a step,
 // whatever the tile; the bias is added to the sum.
 #include "OutputWriter.h"
+#include "TileChoice.h"
 #include "TilePlace.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -27,29 +28,33 @@
 using namespace mlir;
 using namespace ringconv;
 
+/// Elements of 16 bytes.
+static int64_t vectorWidth(const ConvShape &shape) { return 16 / (shape.element.getIntOrFloatBitWidth() / 8); }
+
+/// Input features of a step.
+static int64_t stepFeatures(const ConvShape &shape) { return shape.features <= 4 ? 4 : 8; }
+
+/// True if the filter is copied by vectors of output features.
+static bool hasWideFilter(const ConvShape &shape) {
+  std::optional<int64_t> outputs = getConstantIntValue(shape.outputs);
+  int64_t width = vectorWidth(shape);
+  return shape.filter.isVector(kOutput, width) && outputs && *outputs % width == 0;
+}
+
 namespace {
 
 class ImplicitGemmFMA {
 public:
-  ImplicitGemmFMA(gpu::GPUModuleOp module, Location loc, StringRef name, const ConvShape &shape, const Tile &tile)
-      : width(16 / (shape.element.getIntOrFloatBitWidth() / 8)), depth(stepFeatures(shape)),
-        featuresFastest(shape.sources[0].innermost == kFeature), pitch(tile.blockM + (featuresFastest ? width : 0)),
-        wideFilter(shape.filter.isVector(kOutput, width) && isMultiple(shape.outputs, width)),
-        vector(VectorType::get({width}, shape.element)), k(module, loc, name, tile.threads()), shape(shape), tile(tile),
+  ImplicitGemmFMA(LocalConvOp op, KernelModule &kernels, const ConvShape &shape, const Tile &tile)
+      : width(vectorWidth(shape)), depth(stepFeatures(shape)), featuresFastest(shape.sources[0].innermost == kFeature),
+        pitch(tile.blockM + (featuresFastest ? width : 0)), wideFilter(hasWideFilter(shape)),
+        vector(VectorType::get({width}, shape.element)), k(kernels, op, "conv_fma"), shape(shape), tile(tile),
         input(k, shape), filter(k, shape), output(k, shape, input, width), at(k, shape, tile),
         pipeline(k, shape.element, (pitch + tile.blockN) * depth, tile.stages) {}
 
-  ConvKernel build();
-
-  /// Input features of a step.
-  static int64_t stepFeatures(const ConvShape &shape) { return shape.features <= 4 ? 4 : 8; }
+  void build();
 
 private:
-  static bool isMultiple(OpFoldResult n, int64_t of) {
-    std::optional<int64_t> known = getConstantIntValue(n);
-    return known && *known % of == 0;
-  }
-
   /// A pixel of which this thread copies some features.
   struct PixelColumn {
     PixelInput pixel;
@@ -79,7 +84,7 @@ private:
   const int64_t pitch;
   const bool wideFilter;
   const VectorType vector;
-  KernelBuilder k;
+  KernelCode k;
   const ConvShape &shape;
   Tile tile;
   InputReader input;
@@ -217,7 +222,7 @@ void ImplicitGemmFMA::store(ArrayRef<Value> sums) {
     });
 }
 
-ConvKernel ImplicitGemmFMA::build() {
+void ImplicitGemmFMA::build() {
   firstPixel = k.add(at.warpM, k.mul(k.bitAnd(at.lane, 7), width));
   firstFeature = k.add(at.warpN, k.mul(k.shiftRight(at.lane, 3), width));
   placePixels();
@@ -228,13 +233,11 @@ ConvKernel ImplicitGemmFMA::build() {
       shape, depth, sums, [&](const SumStep &step, Value slot) { fill(step, slot); },
       [&](Value slot, ValueRange now) { return compute(slot, now); });
   store(sums);
-  gpu::GPUFuncOp func = k.finish();
-  return {func, SmallVector<Value>(k.operands()), tile.blockM, tile.blockN, tile.threads(), pipeline.bytes()};
+  launchTiles(k, shape, tile, pipeline.bytes());
 }
 
-ConvKernel ringconv::buildImplicitGemmFMA(gpu::GPUModuleOp module, Location loc, StringRef name, const ConvShape &shape,
-                                          const Tile &tile) {
-  return ImplicitGemmFMA(module, loc, name, shape, tile).build();
+void ringconv::makeImplicitGemmFMA(LocalConvOp op, KernelModule &kernels, const ConvShape &shape, const Tile &tile) {
+  ImplicitGemmFMA(op, kernels, shape, tile).build();
 }
 
 std::string ringconv::whyNotImplicitGemmFMA(const ConvShape &shape) {
@@ -243,4 +246,34 @@ std::string ringconv::whyNotImplicitGemmFMA(const ConvShape &shape) {
   if (shape.features < 4 && !isConstantIntValue(shape.groups, 1))
     return "its groups have fewer than 4 input features";
   return whyNotTaps(shape);
+}
+
+/// Every thread copies equally much of a step.
+static bool sharesEvenly(const Tile &tile, const ConvShape &shape) {
+  int64_t depth = stepFeatures(shape), threads = tile.threads();
+  int64_t pieces = tile.blockN * depth / (hasWideFilter(shape) ? vectorWidth(shape) : 1);
+  if (pieces % threads != 0)
+    return false;
+  if (shape.sources[0].innermost == kFeature)
+    return tile.blockM * depth % threads == 0 && threads % depth == 0;
+  return threads <= tile.blockM ? tile.blockM % threads == 0
+                                : threads % tile.blockM == 0 && depth % (threads / tile.blockM) == 0;
+}
+
+SmallVector<TileOption> ringconv::tilesFMA(const ConvShape &shape) {
+  static constexpr TileOption single[] = {
+      {{128, 128, 64, 32, 3}, 2, 0.75}, {{128, 128, 64, 64, 3}, 2, 0.76}, {{128, 64, 64, 32, 3}, 4, 0.72},
+      {{64, 64, 64, 32, 3}, 8, 0.65},   {{64, 32, 64, 32, 3}, 12, 0.55},
+  };
+  static constexpr TileOption twice[] = {
+      {{128, 64, 32, 32, 3}, 2, 0.75},
+      {{64, 64, 32, 32, 3}, 4, 0.70},
+      {{64, 32, 32, 32, 3}, 8, 0.60},
+      {{32, 32, 32, 32, 3}, 12, 0.50},
+  };
+  SmallVector<TileOption> options;
+  for (const TileOption &option : shape.element.isF64() ? ArrayRef(twice) : ArrayRef(single))
+    if (sharesEvenly(option.tile, shape))
+      options.push_back(option);
+  return options;
 }

@@ -14,7 +14,7 @@ std::string ringconv::whyNotTaps(const ConvShape &shape) {
   return "";
 }
 
-InputReader::InputReader(KernelBuilder &k, const ConvShape &shape) : k(k), shape(shape) {
+InputReader::InputReader(KernelCode &k, const ConvShape &shape) : k(k), shape(shape) {
   wordType = k.b.getIntegerType(shape.taps() <= 32 ? 32 : 64);
   addSource(shape.sources[0], -1, false);
   for (size_t i = 1; i < shape.sources.size(); ++i) {

@@ -15,7 +15,7 @@
 #define RINGCONV_LIB_CONVERSION_RINGCONVTOGPU_INPUTREADER_H
 
 #include "ConvShape.h"
-#include "KernelBuilder.h"
+#include "KernelCode.h"
 
 namespace ringconv {
 
@@ -50,7 +50,7 @@ public:
   static constexpr int64_t kMaxTaps = 64;
 
   /// Makes the kernel's arguments for the input.
-  InputReader(KernelBuilder &k, const ConvShape &shape);
+  InputReader(KernelCode &k, const ConvShape &shape);
 
   /// Pixel `m`, in the order batch, then spatial dimensions; reads nothing from
   /// `pixels` on. The address is that of input feature `feature`.
@@ -88,7 +88,7 @@ private:
   Flags tapsIn(const Source &source, size_t d, mlir::Value first);
   mlir::Value origin(const Source &source, size_t d);
 
-  KernelBuilder &k;
+  KernelCode &k;
   const ConvShape &shape;
   mlir::Type wordType;
   llvm::SmallVector<Dim> dims;

@@ -19,7 +19,7 @@ static std::optional<int64_t> positionsOf(const ConvShape &shape) {
   return product;
 }
 
-OutputWriter::OutputWriter(KernelBuilder &k, const ConvShape &shape, InputReader &input, int64_t width)
+OutputWriter::OutputWriter(KernelCode &k, const ConvShape &shape, InputReader &input, int64_t width)
     : k(k), shape(shape), input(input), width(width), sumType(accumulationType(shape.element)),
       pointer(k.pointer(shape.output.buffer)), batch(k.number(shape.output.batch)),
       feature(k.number(shape.output.feature)) {
@@ -88,7 +88,7 @@ void OutputWriter::features(Value feature, int64_t count, Value groupOutputs, Va
 }
 
 /// One vector of all parts, pairwise.
-static Value join(KernelBuilder &k, ValueRange parts) {
+static Value join(KernelCode &k, ValueRange parts) {
   if (parts.size() == 1)
     return parts.front();
   size_t half = parts.size() / 2;

@@ -13,7 +13,7 @@ class OutputWriter {
 public:
   /// Makes the kernel's arguments for the result and the bias. `width` values are
   /// stored together.
-  OutputWriter(KernelBuilder &k, const ConvShape &shape, InputReader &input, int64_t width);
+  OutputWriter(KernelCode &k, const ConvShape &shape, InputReader &input, int64_t width);
 
   /// Runs `body`, which stores sums of the `count` features from `feature` on.
   /// Features are numbers within the group, of which there are `outputs`;
@@ -43,7 +43,7 @@ private:
   void storeAt(mlir::Value values, mlir::Value offset);
   mlir::VectorType vectorOf(mlir::Type element) const { return mlir::VectorType::get({width}, element); }
 
-  KernelBuilder &k;
+  KernelCode &k;
   const ConvShape &shape;
   InputReader &input;
   int64_t width;

@@ -11,12 +11,12 @@ using namespace ringconv;
 
 static Type elementOf(Value shaped) { return cast<ShapedType>(shaped.getType()).getElementType(); }
 
-Value ringconv::loadMatrices(KernelBuilder &k, Value memory, Value address, bool transpose) {
+Value ringconv::loadMatrices(KernelCode &k, Value memory, Value address, bool transpose) {
   auto type = VectorType::get({4, 2}, elementOf(memory));
   return nvgpu::LdMatrixOp::create(k.b, k.loc, type, memory, address, transpose, /*numTiles=*/4);
 }
 
-Value ringconv::pairOf(KernelBuilder &k, Value four, int64_t first) {
+Value ringconv::pairOf(KernelCode &k, Value four, int64_t first) {
   auto type = VectorType::get({2, 2}, elementOf(four));
   Value pair = arith::ConstantOp::create(k.b, k.loc, k.b.getZeroAttr(type));
   for (int64_t i = 0; i < 2; ++i) {
@@ -27,7 +27,7 @@ Value ringconv::pairOf(KernelBuilder &k, Value four, int64_t first) {
 }
 
 /// The rows of a fragment as 32-bit registers.
-static SmallVector<Value> registersOf(KernelBuilder &k, Value fragment) {
+static SmallVector<Value> registersOf(KernelCode &k, Value fragment) {
   SmallVector<Value> registers;
   for (int64_t i = 0, n = cast<VectorType>(fragment.getType()).getDimSize(0); i < n; ++i) {
     Value row = vector::ExtractOp::create(k.b, k.loc, fragment, i);
@@ -38,7 +38,7 @@ static SmallVector<Value> registersOf(KernelBuilder &k, Value fragment) {
 }
 
 /// nvgpu.mma.sync knows no bf16: the product in terms of registers.
-static Value multiplyBF16(KernelBuilder &k, Value left, Value right, Value sums) {
+static Value multiplyBF16(KernelCode &k, Value left, Value right, Value sums) {
   SmallVector<Value> c;
   for (int64_t i = 0; i < 4; ++i)
     c.push_back(vector::ExtractOp::create(k.b, k.loc, sums, ArrayRef<int64_t>{i / 2, i % 2}));
@@ -56,7 +56,7 @@ static Value multiplyBF16(KernelBuilder &k, Value left, Value right, Value sums)
   return sums;
 }
 
-Value ringconv::multiplyAccumulate(KernelBuilder &k, Value left, Value right, Value sums) {
+Value ringconv::multiplyAccumulate(KernelCode &k, Value left, Value right, Value sums) {
   if (elementOf(left).isBF16())
     return multiplyBF16(k, left, right, sums);
   return nvgpu::MmaSyncOp::create(k.b, k.loc, left, right, sums, ArrayRef<int64_t>{16, 8, 16});

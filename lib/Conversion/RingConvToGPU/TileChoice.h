@@ -4,7 +4,7 @@
 #ifndef RINGCONV_LIB_CONVERSION_RINGCONVTOGPU_TILECHOICE_H
 #define RINGCONV_LIB_CONVERSION_RINGCONVTOGPU_TILECHOICE_H
 
-#include "ConvKernel.h"
+#include "ConvKernels.h"
 
 namespace ringconv {
 
@@ -33,8 +33,10 @@ double tileCost(const TileOption &option, int64_t pixels, int64_t outputs, int64
 Tile chooseTile(llvm::ArrayRef<TileOption> options, int64_t pixels, int64_t outputs, int64_t groups,
                 int64_t multiprocessors);
 
-/// The tiles of the f16 kernel.
+/// The tiles of each kernel; of those by fused multiply-adds the ones whose copies
+/// divide evenly among the threads for this shape.
 llvm::ArrayRef<TileOption> tilesF16();
+llvm::SmallVector<TileOption> tilesFMA(const ConvShape &shape);
 
 } // namespace ringconv
 

@@ -4,7 +4,7 @@
 #ifndef RINGCONV_LIB_CONVERSION_RINGCONVTOGPU_TILEPLACE_H
 #define RINGCONV_LIB_CONVERSION_RINGCONVTOGPU_TILEPLACE_H
 
-#include "ConvKernel.h"
+#include "ConvKernels.h"
 #include "CopyPipeline.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -16,7 +16,7 @@ namespace ringconv {
 struct TilePlace {
   using Value = mlir::Value;
 
-  TilePlace(KernelBuilder &k, const ConvShape &shape, const Tile &tile) {
+  TilePlace(KernelCode &k, const ConvShape &shape, const Tile &tile) {
     thread = k.threadId();
     lane = k.bitAnd(thread, 31);
     firstPixel = k.mul(k.blockId(mlir::gpu::Dimension::x), tile.blockM);
@@ -38,7 +38,7 @@ public:
   using Value = mlir::Value;
 
   /// Makes the kernel's arguments for the filter.
-  FilterReader(KernelBuilder &k, const ConvShape &shape)
+  FilterReader(KernelCode &k, const ConvShape &shape)
       : pointer(k.pointer(shape.filter.buffer)), outputs(k.number(shape.outputs)), k(k), shape(shape),
         batch(k.number(shape.filter.batch)), feature(k.number(shape.filter.feature)) {
     for (mlir::OpFoldResult stride : shape.filter.spatial)
@@ -69,11 +69,14 @@ public:
   const Value outputs;
 
 private:
-  KernelBuilder &k;
+  KernelCode &k;
   const ConvShape &shape;
   Value batch, feature;
   llvm::SmallVector<Value> taps;
 };
+
+/// Ends the kernel and launches it on the grid of TilePlace.
+void launchTiles(KernelCode &k, const ConvShape &shape, const Tile &tile, int64_t sharedBytes);
 
 } // namespace ringconv
 

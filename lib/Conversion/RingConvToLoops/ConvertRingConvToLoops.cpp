@@ -19,6 +19,15 @@ namespace ringconv {
 using namespace mlir;
 using namespace ringconv;
 
+void ringconv::markWork(Operation *op, IntegerAttr report) {
+  if (!report)
+    return;
+  OpBuilder b(op);
+  MarkOp::create(b, op->getLoc(), report, /*end=*/UnitAttr());
+  b.setInsertionPointAfter(op);
+  MarkOp::create(b, op->getLoc(), report, b.getUnitAttr());
+}
+
 namespace {
 struct ConvertRingConvToLoopsPass : ringconv::impl::ConvertRingConvToLoopsPassBase<ConvertRingConvToLoopsPass> {
   using ConvertRingConvToLoopsPassBase::ConvertRingConvToLoopsPassBase;
@@ -41,27 +50,15 @@ struct ConvertRingConvToLoopsPass : ringconv::impl::ConvertRingConvToLoopsPassBa
         continue;
       }
       if (auto pool = dyn_cast<LocalPoolOp>(op)) {
-        markWork(pool);
+        markWork(pool, pool.getReportAttr());
         lowerToPlainLoops(pool, options);
         continue;
       }
       auto conv = cast<LocalConvOp>(op);
-      markWork(conv);
+      markWork(conv, conv.getReportAttr());
       if (!options.vectorize || !lowerToVectorLoops(conv, options))
         lowerToPlainLoops(conv, options);
     }
-  }
-
-private:
-  /// Marks around the operation, between which all its loops will stand.
-  template <typename OpTy> static void markWork(OpTy op) {
-    IntegerAttr report = op.getReportAttr();
-    if (!report)
-      return;
-    OpBuilder b(op);
-    MarkOp::create(b, op.getLoc(), report, /*end=*/UnitAttr());
-    b.setInsertionPointAfter(op);
-    MarkOp::create(b, op.getLoc(), report, b.getUnitAttr());
   }
 };
 } // namespace

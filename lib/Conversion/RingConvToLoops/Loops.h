@@ -13,6 +13,10 @@ struct LoopOptions {
   bool count = false;
 };
 
+/// Marks around an operation of the report's entry `report` (null: none), between
+/// which all code that it becomes will stand.
+void markWork(mlir::Operation *op, mlir::IntegerAttr report);
+
 /// Loops over outputs, input features and taps, for any form.
 void lowerToPlainLoops(LocalConvOp op, const LoopOptions &options);
 void lowerToPlainLoops(LocalPoolOp op, const LoopOptions &options);

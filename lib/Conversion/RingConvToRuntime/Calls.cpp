@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Calls.h"
+#include "../Common/BufferCasts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -44,12 +45,6 @@ Value RuntimeCalls::pointerTo(Value scratch) {
   return LLVM::IntToPtrOp::create(b, loc, pointer, toI64(address));
 }
 
-/// Bytes from one element to the next, as the LLVM dialect lays memrefs out.
-static int64_t elementSize(Type type) {
-  int64_t bits = type.isIntOrFloat() ? type.getIntOrFloatBitWidth() : IndexType::kInternalStorageBitWidth;
-  return llvm::PowerOf2Ceil(llvm::divideCeil(bits, 8));
-}
-
 Value RuntimeCalls::describe(Value memref, ArrayRef<int64_t> reverse, Value scratch, Value &data) {
   auto type = cast<MemRefType>(memref.getType());
   int64_t rank = type.getRank();
@@ -66,7 +61,7 @@ Value RuntimeCalls::describe(Value memref, ArrayRef<int64_t> reverse, Value scra
     memref::StoreOp::create(b, loc, stride, scratch, arith::ConstantIndexOp::create(b, loc, rank + d).getResult());
   }
   Value base = toI64(memref::ExtractAlignedPointerAsIndexOp::create(b, loc, memref));
-  Value bytes = arith::MulIOp::create(b, loc, offset, i64(elementSize(type.getElementType())));
+  Value bytes = arith::MulIOp::create(b, loc, offset, i64(elementBytes(type.getElementType())));
   Value address = arith::AddIOp::create(b, loc, base, bytes);
   data = LLVM::IntToPtrOp::create(b, loc, pointer, address);
   return pointerTo(scratch);
@@ -105,7 +100,7 @@ void RuntimeCalls::lowerSend(SendOp op) {
   auto type = cast<MemRefType>(op.getData().getType());
   Value data, shape = describe(op.getData(), {}, makeScratch(2 * type.getRank()), data);
   call("ringconv_rt_send",
-       {context, i64(exchangeAttr(op)), toI64(op.getPeer()), data, i64(elementSize(type.getElementType())),
+       {context, i64(exchangeAttr(op)), toI64(op.getPeer()), data, i64(elementBytes(type.getElementType())),
         i64(type.getRank()), shape},
        b.getI32Type());
 }
@@ -117,7 +112,7 @@ void RuntimeCalls::lowerRecv(RecvOp op) {
   for (int64_t d : op.getRepeat())
     repeat |= int64_t(1) << d;
   call("ringconv_rt_recv",
-       {context, i64(exchangeAttr(op)), toI64(op.getPeer()), data, i64(elementSize(type.getElementType())),
+       {context, i64(exchangeAttr(op)), toI64(op.getPeer()), data, i64(elementBytes(type.getElementType())),
         i64(type.getRank()), shape, i64(repeat)},
        b.getI32Type());
 }

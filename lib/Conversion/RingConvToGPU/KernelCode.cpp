@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "KernelBuilder.h"
+#include "KernelCode.h"
+#include "../Common/BufferCasts.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
@@ -12,49 +13,31 @@ static gpu::AddressSpaceAttr workgroupSpace(MLIRContext *context) {
   return gpu::AddressSpaceAttr::get(context, gpu::AddressSpace::Workgroup);
 }
 
-KernelBuilder::KernelBuilder(gpu::GPUModuleOp module, Location loc, StringRef name, int64_t threads)
-    : b(module.getContext()), loc(loc) {
-  b.setInsertionPointToEnd(module.getBody());
-  func = gpu::GPUFuncOp::create(b, loc, name, b.getFunctionType({}, {}));
-  func->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
-  func.setKnownBlockSizeAttr(b.getDenseI32ArrayAttr({int32_t(threads), 1, 1}));
-  b.setInsertionPointToEnd(&func.getBody().front());
+Value KernelCode::pointer(Value memref) {
+  Type element = cast<MemRefType>(memref.getType()).getElementType();
+  auto type = MemRefType::get({std::numeric_limits<int32_t>::max()}, element);
+  return bufferAt(b, loc, type, kernel.passPointer(memref));
 }
 
-gpu::GPUFuncOp KernelBuilder::finish() {
-  gpu::ReturnOp::create(b, loc);
-  func.setFunctionType(b.getFunctionType(func.getBody().front().getArgumentTypes(), {}));
-  return func;
-}
-
-Value KernelBuilder::argument(Type type, Value host) {
-  hostOperands.push_back(host);
-  return func.getBody().front().addArgument(type, loc);
-}
-
-Value KernelBuilder::pointer(Value buffer) {
-  Type element = cast<MemRefType>(buffer.getType()).getElementType();
-  return argument(MemRefType::get({std::numeric_limits<int32_t>::max()}, element), buffer);
-}
-
-Value KernelBuilder::number(OpFoldResult n) {
+Value KernelCode::number(OpFoldResult n) {
   if (std::optional<int64_t> known = getConstantIntValue(n))
     return constant(*known);
-  return argument(b.getI32Type(), cast<Value>(n));
+  Type i32 = b.getI32Type();
+  return kernel.passScalar(arith::IndexCastOp::create(kernel.host, loc, i32, cast<Value>(n)));
 }
 
-Value KernelBuilder::threadId() {
+Value KernelCode::threadId() {
   return arith::IndexCastOp::create(b, loc, b.getI32Type(), gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x));
 }
 
-Value KernelBuilder::blockId(gpu::Dimension d) {
+Value KernelCode::blockId(gpu::Dimension d) {
   return arith::IndexCastOp::create(b, loc, b.getI32Type(), gpu::BlockIdOp::create(b, loc, d));
 }
 
 /// A module has one array of no size per element type; all begin at the block's
 /// dynamic shared memory.
-Value KernelBuilder::shared(Type element, int64_t count) {
-  auto module = func->getParentOfType<gpu::GPUModuleOp>();
+Value KernelCode::shared(Type element, int64_t count) {
+  gpu::GPUModuleOp module = kernels.get();
   auto space = workgroupSpace(b.getContext());
   auto empty = MemRefType::get({0}, element, MemRefLayoutAttrInterface(), space);
   std::string name = "shared_";
@@ -70,19 +53,19 @@ Value KernelBuilder::shared(Type element, int64_t count) {
                                            ArrayRef<int64_t>{1});
 }
 
-static Value addConstant(KernelBuilder &k, Value address, int64_t v, arith::IntegerOverflowFlags flags) {
+static Value addConstant(KernelCode &k, Value address, int64_t v, arith::IntegerOverflowFlags flags) {
   return v == 0 ? address : arith::AddIOp::create(k.b, k.loc, address, k.index(v), flags);
 }
 
-Value KernelBuilder::offset(Value address, int64_t v) {
+Value KernelCode::offset(Value address, int64_t v) {
   return addConstant(*this, address, v, arith::IntegerOverflowFlags::nsw | arith::IntegerOverflowFlags::nuw);
 }
 
-Value KernelBuilder::signedOffset(Value address, int64_t v) {
+Value KernelCode::signedOffset(Value address, int64_t v) {
   return addConstant(*this, address, v, arith::IntegerOverflowFlags::nsw);
 }
 
-void KernelBuilder::when(Value condition, llvm::function_ref<void()> body) {
+void KernelCode::when(Value condition, llvm::function_ref<void()> body) {
   if (std::optional<int64_t> known = getConstantIntValue(condition))
     return *known ? body() : void();
   auto branch = scf::IfOp::create(b, loc, condition, /*withElseRegion=*/false);
@@ -91,8 +74,8 @@ void KernelBuilder::when(Value condition, llvm::function_ref<void()> body) {
   body();
 }
 
-SmallVector<Value> KernelBuilder::loop(Value begin, Value end, ValueRange state,
-                                       llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+SmallVector<Value> KernelCode::loop(Value begin, Value end, ValueRange state,
+                                    llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body) {
   auto loop = scf::ForOp::create(b, loc, begin, end, like(begin, 1), state);
   OpBuilder::InsertionGuard guard(b);
   if (state.empty())

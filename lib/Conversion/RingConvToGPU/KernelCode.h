@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Short words for the body of one GPU kernel: arguments, 32-bit arithmetic that
-// folds, shared memory.
+// Short words for the code of a kernel that works on tiles: arguments, 32-bit
+// arithmetic that folds, shared memory.
 //
 // Numbers are i32 and become an `index` once per address (see `signedIndex` and
 // `unsignedIndex`), since LLVM then multiplies and adds 32-bit registers.
 // Constants are added after that conversion: they go into the address of the
 // instruction.
-#ifndef RINGCONV_LIB_CONVERSION_RINGCONVTOGPU_KERNELBUILDER_H
-#define RINGCONV_LIB_CONVERSION_RINGCONVTOGPU_KERNELBUILDER_H
+#ifndef RINGCONV_LIB_CONVERSION_RINGCONVTOGPU_KERNELCODE_H
+#define RINGCONV_LIB_CONVERSION_RINGCONVTOGPU_KERNELCODE_H
+
+#include "Kernels.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -17,25 +19,22 @@
 
 namespace ringconv {
 
-class KernelBuilder {
+class KernelCode {
 public:
   using Value = mlir::Value;
   using Predicate = mlir::arith::CmpIPredicate;
 
-  /// Begins the kernel `name` of `threads` threads a block at the end of `module`.
-  KernelBuilder(mlir::gpu::GPUModuleOp module, mlir::Location loc, llvm::StringRef name, int64_t threads);
-  /// Ends it: the function's type gets the arguments made meanwhile.
-  mlir::gpu::GPUFuncOp finish();
+  /// Begins the kernel `name`; its launch will stand in front of `op`.
+  KernelCode(KernelModule &kernels, mlir::Operation *op, llvm::StringRef name)
+      : kernel(kernels, op, name), b(kernel.body), loc(kernel.loc), kernels(kernels) {}
 
-  // ---- Arguments, in the order of these calls ----
+  // ---- Arguments ----
 
-  /// A bare pointer: a memref of one dimension that is as long as 32-bit indices
-  /// reach. `buffer` is what the host passes.
-  Value pointer(Value buffer);
-  /// An i32: a constant, or an argument that the host passes.
+  /// The address of a memref's first element, as a memref of one dimension that is
+  /// as long as 32-bit indices reach.
+  Value pointer(Value memref);
+  /// An i32: a constant, or an argument.
   Value number(mlir::OpFoldResult n);
-  /// What the host passes: memrefs, and `index` values to be passed as i32.
-  llvm::ArrayRef<Value> operands() const { return hostOperands; }
 
   // ---- Threads and memory ----
   Value threadId();
@@ -89,14 +88,12 @@ public:
   llvm::SmallVector<Value> loop(Value begin, Value end, mlir::ValueRange state,
                                 llvm::function_ref<llvm::SmallVector<Value>(Value, mlir::ValueRange)> body);
 
-  mlir::OpBuilder b;
+  KernelBuilder kernel;
+  mlir::OpBuilder &b;
   mlir::Location loc;
 
 private:
-  Value argument(mlir::Type type, Value host);
-
-  mlir::gpu::GPUFuncOp func;
-  llvm::SmallVector<Value> hostOperands;
+  KernelModule &kernels;
 };
 
 } // namespace ringconv

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The family of convolution kernels: one builder per algorithm.
+//
+// Whatever the tile, a kernel adds the products of one output in the same order,
+// so that the bits of a result do not depend on how many ranks compute it. The
+// choice of the algorithm therefore depends only on what cutting batch, space or
+// output features leaves alone: element types, input features, taps, and layout.
+#ifndef RINGCONV_LIB_CONVERSION_RINGCONVTOGPU_CONVKERNELS_H
+#define RINGCONV_LIB_CONVERSION_RINGCONVTOGPU_CONVKERNELS_H
+
+#include "ConvShape.h"
+#include "Kernels.h"
+
+namespace ringconv {
+
+/// Why a kernel does not take a shape; empty where it does.
+std::string whyNotImplicitGemmF16(const ConvShape &shape);
+std::string whyNotImplicitGemmFMA(const ConvShape &shape);
+
+/// f16 and bf16, features innermost, products on tensor cores.
+void makeImplicitGemmF16(LocalConvOp op, KernelModule &kernels, const ConvShape &shape, const Tile &tile);
+
+/// f32 and f64, any layout, products by fused multiply-adds.
+void makeImplicitGemmFMA(LocalConvOp op, KernelModule &kernels, const ConvShape &shape, const Tile &tile);
+
+} // namespace ringconv
+
+#endif
