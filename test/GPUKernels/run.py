@@ -29,7 +29,10 @@ def compile_kernel(case, tile, base):
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     if done.returncode:
         raise RuntimeError(done.stderr[:2000])
-    return json.loads(done.stdout)
+    program = json.loads(done.stdout)
+    for launch in program["launches"]:
+        launch["tile"] = [int(n) for n in tile.split("=")[1].split(",")[:2]] if tile else None
+    return program
 
 
 def run_kernels(case, program, base):

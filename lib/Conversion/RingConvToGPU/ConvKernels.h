@@ -12,11 +12,22 @@
 #include "ConvShape.h"
 #include "Kernels.h"
 
+#include <vector>
+
 namespace ringconv {
+
+/// The convolution as ones whose input is not dilated, which write parts of the
+/// result; none where the taps of a part are not known to the compiler.
+std::vector<ConvShape> splitDilatedInput(mlir::OpBuilder &b, mlir::Location loc, const ConvShape &shape);
 
 /// Why a kernel does not take a shape; empty where it does.
 std::string whyNotImplicitGemmF16(const ConvShape &shape);
 std::string whyNotImplicitGemmFMA(const ConvShape &shape);
+
+/// Brings operands into the layout that a kernel reads, by kernels in front of
+/// `op`; true if any was copied.
+bool prepareImplicitGemmF16(LocalConvOp op, KernelModule &kernels, ConvShape &shape);
+bool prepareImplicitGemmFMA(LocalConvOp op, KernelModule &kernels, ConvShape &shape);
 
 /// f16 and bf16, features innermost, products on tensor cores.
 void makeImplicitGemmF16(LocalConvOp op, KernelModule &kernels, const ConvShape &shape, const Tile &tile);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ConvShape.h"
+#include "HostNumbers.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -58,22 +59,6 @@ int64_t rowAlignment(Value memref) {
   return offset;
 }
 
-ConvBuffer describeBuffer(OpBuilder &b, Location loc, Value memref, ArrayRef<int64_t> dims) {
-  Layout layout(b, loc, memref);
-  ConvBuffer buffer;
-  buffer.buffer = memref;
-  if (dimOf(dims, kBatch) >= 0)
-    buffer.batch = layout.strides[dimOf(dims, kBatch)];
-  buffer.feature = layout.strides[dimOf(dims, kFeature)];
-  for (int64_t d : spatialDims(dims))
-    buffer.spatial.push_back(layout.strides[d]);
-  if (isConstantIntValue(layout.strides.back(), 1))
-    buffer.innermost = dims.back();
-  int64_t alignment = rowAlignment(memref); // 0 is a multiple of everything
-  buffer.alignment = alignment % 8 == 0 ? 8 : alignment % 4 == 0 ? 4 : alignment % 2 == 0 ? 2 : 1;
-  return buffer;
-}
-
 /// Whether spatial dimensions stand in the order of their numbers, and next to
 /// each other, in a dense buffer; whether the batch stands before them.
 void describePixels(Value memref, ArrayRef<int64_t> dims, ConvShape &shape) {
@@ -88,6 +73,24 @@ void describePixels(Value memref, ArrayRef<int64_t> dims, ConvShape &shape) {
 }
 
 } // namespace
+
+ConvBuffer ringconv::describeBuffer(OpBuilder &b, Location loc, Value memref, ArrayRef<int64_t> dims) {
+  Layout layout(b, loc, memref);
+  ConvBuffer buffer;
+  buffer.buffer = memref;
+  buffer.dims.assign(dims.begin(), dims.end());
+  buffer.offset = b.getIndexAttr(0);
+  if (dimOf(dims, kBatch) >= 0)
+    buffer.batch = layout.strides[dimOf(dims, kBatch)];
+  buffer.feature = layout.strides[dimOf(dims, kFeature)];
+  for (int64_t d : spatialDims(dims))
+    buffer.spatial.push_back(layout.strides[d]);
+  if (isConstantIntValue(layout.strides.back(), 1))
+    buffer.innermost = dims.back();
+  int64_t alignment = rowAlignment(memref); // 0 is a multiple of everything
+  buffer.alignment = alignment % 8 == 0 ? 8 : alignment % 4 == 0 ? 4 : alignment % 2 == 0 ? 2 : 1;
+  return buffer;
+}
 
 int64_t ConvShape::taps() const {
   int64_t product = 1;
@@ -135,17 +138,27 @@ static void describeDims(OpBuilder &b, LocalConvOp op, ConvShape &shape) {
   }
 }
 
+/// Tap t of a reversed dimension is the filter's element taps - 1 - t.
+void ringconv::reverseTaps(OpBuilder &b, Location loc, ConvShape &shape) {
+  HostNumbers h{b, loc};
+  ConvBuffer &filter = shape.filter;
+  for (auto [n, dim] : llvm::enumerate(shape.dims)) {
+    if (!dim.reverse)
+      continue;
+    filter.offset = h.add(filter.offset, h.mul(filter.spatial[n], dim.taps - 1));
+    filter.spatial[n] = h.mul(filter.spatial[n], -1);
+    dim.reverse = false;
+  }
+}
+
 /// Groups divide the output features; without groups there is one.
 static void describeGroups(OpBuilder &b, LocalConvOp op, ConvShape &shape, OpFoldResult outputs) {
   int64_t perGroup = op.getFeatureGroupOutputs();
   shape.outputs = perGroup ? OpFoldResult(b.getIndexAttr(perGroup)) : outputs;
   if (!perGroup)
     shape.groups = b.getIndexAttr(1);
-  else if (std::optional<int64_t> known = getConstantIntValue(outputs))
-    shape.groups = b.getIndexAttr(*known / perGroup);
   else
-    shape.groups = b.createOrFold<arith::DivUIOp>(op.getLoc(), cast<Value>(outputs),
-                                                  arith::ConstantIndexOp::create(b, op.getLoc(), perGroup));
+    shape.groups = HostNumbers{b, op.getLoc()}.floorDiv(outputs, perGroup);
 }
 
 std::optional<ConvShape> ringconv::describeConv(OpBuilder &b, LocalConvOp op, std::string &reason) {
@@ -154,6 +167,7 @@ std::optional<ConvShape> ringconv::describeConv(OpBuilder &b, LocalConvOp op, st
   ConvShape shape;
   shape.element = filter.getElementType();
   shape.result = output.getElementType();
+  shape.grouped = op.getFeatureGroupOutputs() != 0;
   shape.features = filter.getDimSize(dimOf(op.getFilterDims(), kInput));
   for (auto [d, number] : llvm::enumerate(op.getFilterDims()))
     if (number != kOutput && filter.isDynamicDim(d))

@@ -21,6 +21,8 @@ namespace ringconv {
 struct ConvDim {
   int64_t taps, stride, dilation, base;
   bool reverse;
+  /// Where the number of taps depends on the rank: it is at most `taps`.
+  mlir::OpFoldResult tapCount;
   /// Extent of the result; extended coordinate that output 0 reads by tap 0; the
   /// elements that may be read.
   mlir::OpFoldResult outputs, offset, validBegin, validEnd;
@@ -34,6 +36,10 @@ struct ConvDim {
 /// features.
 struct ConvBuffer {
   mlir::Value buffer;
+  /// The numbers of its dimensions.
+  llvm::SmallVector<int64_t> dims;
+  /// Of element (0, ..., 0) from the buffer's first.
+  mlir::OpFoldResult offset;
   mlir::OpFoldResult batch, feature;
   llvm::SmallVector<mlir::OpFoldResult> spatial;
   /// The dimension number that is contiguous and last; kNone where there is none.
@@ -49,8 +55,10 @@ struct ConvBuffer {
 
 struct ConvShape {
   mlir::Type element, result;
-  /// Input features per group, output features per group, groups.
+  /// Input features per group, output features per group, groups. A grouped
+  /// convolution may have one group left on this rank.
   int64_t features;
+  bool grouped;
   mlir::OpFoldResult batch, outputs, groups;
   llvm::SmallVector<ConvDim> dims;
   /// The shard, then a low and a high slab per dimension with slabs.
@@ -66,6 +74,13 @@ struct ConvShape {
   /// True if no sum of strides times extents needs more than 31 bits.
   bool fits32Bits() const;
 };
+
+/// The description of a memref whose dimensions have these numbers.
+ConvBuffer describeBuffer(mlir::OpBuilder &b, mlir::Location loc, mlir::Value memref, llvm::ArrayRef<int64_t> dims);
+
+/// Reads reversed taps by negative strides of the filter; no dimension is reversed
+/// after it.
+void reverseTaps(mlir::OpBuilder &b, mlir::Location loc, ConvShape &shape);
 
 /// The description of `op`, which stands on memrefs; arithmetic that sizes need
 /// is made at `b`. Why not, where the shape has batch groups.

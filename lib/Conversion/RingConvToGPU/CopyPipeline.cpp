@@ -21,9 +21,9 @@ int64_t CopyPipeline::bytes() const {
 void CopyPipeline::copy(Value source, Value from, Value to, int64_t elements, Value reads) {
   int64_t bits = elements * cast<MemRefType>(shared.getType()).getElementTypeBitWidth();
   Value count = k.select(reads, k.index(elements), k.index(0));
-  copies.push_back(nvgpu::DeviceAsyncCopyOp::create(
-      k.b, k.loc, nvgpu::DeviceAsyncTokenType::get(k.b.getContext()), shared, to, source, from,
-      k.b.getIndexAttr(elements), count, bits == 128 ? k.b.getUnitAttr() : UnitAttr()));
+  copies.push_back(nvgpu::DeviceAsyncCopyOp::create(k.b, k.loc, nvgpu::DeviceAsyncTokenType::get(k.b.getContext()),
+                                                    shared, to, source, from, k.b.getIndexAttr(elements), count,
+                                                    bits == 128 ? k.b.getUnitAttr() : UnitAttr()));
 }
 
 void CopyPipeline::commit() {

@@ -19,6 +19,7 @@
 // them an instruction, whatever the tile; the bias is added to the sum.
 #include "ConvKernels.h"
 #include "OutputWriter.h"
+#include "Repack.h"
 #include "TensorCore.h"
 #include "TilePlace.h"
 
@@ -193,10 +194,26 @@ void ringconv::makeImplicitGemmF16(LocalConvOp op, KernelModule &kernels, const 
 std::string ringconv::whyNotImplicitGemmF16(const ConvShape &shape) {
   if (!shape.element.isF16() && !shape.element.isBF16())
     return "its elements are not 16-bit floats";
-  if (shape.features % 8 != 0)
-    return "its input features per group are not a multiple of 8";
-  if (!shape.filter.isVector(kInput, kChunk) ||
-      llvm::any_of(shape.sources, [](const ConvBuffer &source) { return !source.isVector(kFeature, kChunk); }))
-    return "features are not innermost, or not aligned to 16 bytes, in input or filter";
+  if (shape.features % kChunk != 0 && shape.grouped)
+    return "its groups' input features are not a multiple of 8";
   return whyNotTaps(shape);
+}
+
+/// Operands are read by chunks of features: features innermost, a multiple of them.
+bool ringconv::prepareImplicitGemmF16(LocalConvOp op, KernelModule &kernels, ConvShape &shape) {
+  bool padded = shape.features % kChunk != 0, copied = false;
+  auto prepare = [&](ConvBuffer &buffer) {
+    if (!padded && buffer.isVector(kFeature, kChunk))
+      return;
+    SmallVector<int64_t> order{kBatch};
+    for (size_t n = 0; n < shape.dims.size(); ++n)
+      order.push_back(n);
+    order.push_back(kFeature);
+    repack(op, kernels, buffer, order, kChunk);
+    copied = true;
+  };
+  llvm::for_each(shape.sources, prepare);
+  prepare(shape.filter);
+  shape.features = llvm::alignTo(shape.features, kChunk);
+  return copied;
 }

@@ -20,6 +20,7 @@
 // Sums are taken in the order of CopyPipeline with `stepFeatures` features a step,
 // whatever the tile; the bias is added to the sum.
 #include "OutputWriter.h"
+#include "Repack.h"
 #include "TileChoice.h"
 #include "TilePlace.h"
 
@@ -243,9 +244,21 @@ void ringconv::makeImplicitGemmFMA(LocalConvOp op, KernelModule &kernels, const 
 std::string ringconv::whyNotImplicitGemmFMA(const ConvShape &shape) {
   if (!shape.element.isF32() && !shape.element.isF64())
     return "its elements are neither f32 nor f64";
-  if (shape.features < 4 && !isConstantIntValue(shape.groups, 1))
+  if (shape.features < 4 && shape.grouped)
     return "its groups have fewer than 4 input features";
   return whyNotTaps(shape);
+}
+
+/// The filter is read along output features.
+bool ringconv::prepareImplicitGemmFMA(LocalConvOp op, KernelModule &kernels, ConvShape &shape) {
+  if (shape.filter.innermost == kOutput)
+    return false;
+  SmallVector<int64_t> order;
+  for (size_t n = 0; n < shape.dims.size(); ++n)
+    order.push_back(n);
+  order.append({kInput, kOutput});
+  repack(op, kernels, shape.filter, order);
+  return true;
 }
 
 /// Every thread copies equally much of a step.

@@ -9,8 +9,6 @@ using namespace ringconv;
 std::string ringconv::whyNotTaps(const ConvShape &shape) {
   if (shape.taps() > InputReader::kMaxTaps)
     return "its window has more than 64 taps";
-  if (llvm::any_of(shape.dims, [](const ConvDim &dim) { return dim.base != 1; }))
-    return "its input is dilated";
   return "";
 }
 
@@ -32,6 +30,8 @@ InputReader::InputReader(KernelCode &k, const ConvShape &shape) : k(k), shape(sh
     d.offset = k.number(dim.offset);
     d.validBegin = k.number(dim.validBegin);
     d.validCount = k.sub(k.number(dim.validEnd), d.validBegin);
+    if (dim.tapCount)
+      d.tapCount = k.number(dim.tapCount);
     if (dim.halo >= 0) {
       d.low = k.number(dim.low);
       d.own = k.number(dim.own);
@@ -86,18 +86,26 @@ Value InputReader::tapWord(ArrayRef<Flags> flags) {
   return word;
 }
 
+/// True if every tap of every output leads to an element.
+static bool readsOnlyElements(const ConvDim &dim) {
+  auto outputs = getConstantIntValue(dim.outputs), offset = getConstantIntValue(dim.offset);
+  auto begin = getConstantIntValue(dim.validBegin), end = getConstantIntValue(dim.validEnd);
+  return outputs && offset && begin && end && !dim.tapCount && *offset >= *begin &&
+         *offset + (*outputs - 1) * dim.stride + (dim.taps - 1) * dim.dilation < *end;
+}
+
 /// Which taps of dimension `d` lead to an element, where tap 0 reads `first`.
 InputReader::Flags InputReader::validTaps(size_t d, Value first) {
   const ConvDim &dim = shape.dims[d];
-  auto outputs = getConstantIntValue(dim.outputs), offset = getConstantIntValue(dim.offset);
-  auto begin = getConstantIntValue(dim.validBegin), end = getConstantIntValue(dim.validEnd);
-  bool always = outputs && offset && begin && end && *offset >= *begin &&
-                *offset + (*outputs - 1) * dim.stride + (dim.taps - 1) * dim.dilation < *end;
+  if (readsOnlyElements(dim))
+    return Flags(dim.taps, k.yes());
   Flags flags;
   for (int64_t t = 0; t < dim.taps; ++t) {
     Value element = k.sub(k.add(first, t * dim.dilation), dims[d].validBegin);
-    flags.push_back(always ? arith::ConstantIntOp::create(k.b, k.loc, k.b.getI1Type(), 1).getResult()
-                           : k.within(element, dims[d].validCount));
+    Value valid = k.within(element, dims[d].validCount);
+    if (dim.tapCount)
+      valid = k.bitAnd(valid, k.compare(arith::CmpIPredicate::slt, k.constant(t), dims[d].tapCount));
+    flags.push_back(valid);
   }
   return flags;
 }
@@ -110,7 +118,7 @@ InputReader::Flags InputReader::tapsIn(const Source &source, size_t d, Value fir
   for (int64_t t = 0; t < dim.taps; ++t) {
     Value inner = dim.halo >= 0 ? k.sub(k.add(first, t * dim.dilation), dims[d].low) : Value();
     if (dim.halo < source.halo)
-      flags.push_back(arith::ConstantIntOp::create(k.b, k.loc, k.b.getI1Type(), 1));
+      flags.push_back(k.yes());
     else if (dim.halo > source.halo)
       flags.push_back(k.within(inner, dims[d].own));
     else if (source.high)

@@ -71,7 +71,7 @@ public:
 private:
   /// A dimension's numbers in the kernel.
   struct Dim {
-    mlir::Value outputs, offset, validBegin, validCount, low, own;
+    mlir::Value outputs, offset, validBegin, validCount, tapCount, low, own;
   };
   /// A buffer: strides, and which side of which dimension with slabs it is.
   struct Source {

@@ -45,6 +45,7 @@ public:
 
   // ---- i32 arithmetic ----
   Value constant(int64_t v) { return mlir::arith::ConstantIntOp::create(b, loc, b.getI32Type(), v); }
+  Value yes() { return mlir::arith::ConstantIntOp::create(b, loc, b.getI1Type(), 1); }
   Value index(int64_t v) { return mlir::arith::ConstantIndexOp::create(b, loc, v); }
   Value like(Value x, int64_t v) { return mlir::arith::ConstantIntOp::create(b, loc, x.getType(), v); }
   Value add(Value x, Value y) { return b.createOrFold<mlir::arith::AddIOp>(loc, x, y); }

@@ -21,7 +21,7 @@ static std::optional<int64_t> positionsOf(const ConvShape &shape) {
 
 OutputWriter::OutputWriter(KernelCode &k, const ConvShape &shape, InputReader &input, int64_t width)
     : k(k), shape(shape), input(input), width(width), sumType(accumulationType(shape.element)),
-      pointer(k.pointer(shape.output.buffer)), batch(k.number(shape.output.batch)),
+      pointer(k.pointer(shape.output.buffer)), base(k.number(shape.output.offset)), batch(k.number(shape.output.batch)),
       feature(k.number(shape.output.feature)) {
   for (OpFoldResult stride : shape.output.spatial)
     spatial.push_back(k.number(stride));
@@ -45,7 +45,7 @@ Value OutputWriter::pixelOffset(Value m) {
                  spatial.empty() ? k.constant(0) : k.mul(inBatch, spatial.back()));
   }
   SmallVector<Value> at = input.coordinates(m);
-  Value offset = k.mul(at[0], batch);
+  Value offset = k.add(base, k.mul(at[0], batch));
   for (size_t d = 0; d < spatial.size(); ++d)
     offset = k.add(offset, k.mul(at[d + 1], spatial[d]));
   return offset;

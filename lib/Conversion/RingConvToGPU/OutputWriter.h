@@ -48,7 +48,7 @@ private:
   InputReader &input;
   int64_t width;
   mlir::Type sumType;
-  mlir::Value pointer, batch, feature, bias, biasStride;
+  mlir::Value pointer, base, batch, feature, bias, biasStride;
   llvm::SmallVector<mlir::Value> spatial;
   /// All `width` features (pixels) exist where the first does, at an aligned address.
   bool wholeFeatures, wholePixels;

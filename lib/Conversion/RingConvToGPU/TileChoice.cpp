@@ -29,10 +29,9 @@ Tile ringconv::chooseTile(llvm::ArrayRef<TileOption> options, int64_t pixels, in
   return best->tile;
 }
 
-llvm::ArrayRef<TileOption> ringconv::tilesF16() {
-  static constexpr TileOption options[] = {
+llvm::SmallVector<TileOption> ringconv::tilesF16() {
+  return {
       {{128, 128, 64, 64, 4}, 2, 0.62}, {{256, 128, 64, 64, 3}, 1, 0.66}, {{128, 256, 64, 64, 3}, 1, 0.66},
       {{256, 64, 64, 64, 4}, 2, 0.57},  {{128, 64, 64, 64, 4}, 3, 0.56},  {{64, 64, 32, 32, 4}, 4, 0.40},
   };
-  return options;
 }

@@ -35,7 +35,7 @@ Tile chooseTile(llvm::ArrayRef<TileOption> options, int64_t pixels, int64_t outp
 
 /// The tiles of each kernel; of those by fused multiply-adds the ones whose copies
 /// divide evenly among the threads for this shape.
-llvm::ArrayRef<TileOption> tilesF16();
+llvm::SmallVector<TileOption> tilesF16();
 llvm::SmallVector<TileOption> tilesFMA(const ConvShape &shape);
 
 } // namespace ringconv

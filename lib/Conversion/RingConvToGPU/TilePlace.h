@@ -40,7 +40,8 @@ public:
   /// Makes the kernel's arguments for the filter.
   FilterReader(KernelCode &k, const ConvShape &shape)
       : pointer(k.pointer(shape.filter.buffer)), outputs(k.number(shape.outputs)), k(k), shape(shape),
-        batch(k.number(shape.filter.batch)), feature(k.number(shape.filter.feature)) {
+        offset(k.number(shape.filter.offset)), batch(k.number(shape.filter.batch)),
+        feature(k.number(shape.filter.feature)) {
     for (mlir::OpFoldResult stride : shape.filter.spatial)
       taps.push_back(k.number(stride));
   }
@@ -48,14 +49,12 @@ public:
   /// The first output feature of a group.
   Value firstOutput(Value group) { return k.mul(group, outputs); }
   /// Offset of output feature `o` (of all groups) and input feature `i`, tap 0.
-  Value row(Value o, Value i) { return k.add(k.mul(o, batch), k.mul(i, feature)); }
+  Value row(Value o, Value i) { return k.add(offset, k.add(k.mul(o, batch), k.mul(i, feature))); }
   /// What a step adds to it.
   Value step(const SumStep &step) {
     Value offset = k.mul(step.feature, feature);
-    for (auto [n, dim] : llvm::enumerate(shape.dims)) {
-      Value t = dim.reverse ? k.sub(k.constant(dim.taps - 1), step.taps[n]) : step.taps[n];
-      offset = k.add(offset, k.mul(t, taps[n]));
-    }
+    for (auto [tap, stride] : llvm::zip(step.taps, taps))
+      offset = k.add(offset, k.mul(tap, stride));
     return offset;
   }
   /// True if a block of `width` output features has some that do not exist.
@@ -71,7 +70,7 @@ public:
 private:
   KernelCode &k;
   const ConvShape &shape;
-  Value batch, feature;
+  Value offset, batch, feature;
   llvm::SmallVector<Value> taps;
 };
 
