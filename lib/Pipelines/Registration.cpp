@@ -4,6 +4,15 @@
 #include "ringconv/Dialect/RingConv/Transforms/Passes.h"
 #include "ringconv/Pipelines/Pipelines.h"
 
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
+#include "mlir/Conversion/IndexToLLVM/IndexToLLVM.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
+#include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
+#include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Transforms/BufferDeallocationOpInterfaceImpl.h"
@@ -15,6 +24,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Linalg/Transforms/SubsetInsertionOpInterfaceImpl.h"
@@ -41,7 +51,7 @@ using namespace mlir;
 void ringconv::registerDialects(DialectRegistry &registry) {
   registry.insert<RingConvDialect, affine::AffineDialect, arith::ArithDialect, bufferization::BufferizationDialect,
                   cf::ControlFlowDialect, func::FuncDialect, gpu::GPUDialect, LLVM::LLVMDialect, linalg::LinalgDialect,
-                  math::MathDialect, memref::MemRefDialect, nvgpu::NVGPUDialect, scf::SCFDialect, shard::ShardDialect,
+                  math::MathDialect, memref::MemRefDialect, nvgpu::NVGPUDialect, NVVM::NVVMDialect, scf::SCFDialect, shard::ShardDialect,
                   tensor::TensorDialect, tosa::TosaDialect, ub::UBDialect, vector::VectorDialect>();
   registerBufferizationModels(registry);
   arith::registerBufferDeallocationOpInterfaceExternalModels(registry);
@@ -58,6 +68,16 @@ void ringconv::registerDialects(DialectRegistry &registry) {
   tensor::registerInferTypeOpInterfaceExternalModels(registry);
   tensor::registerSubsetOpInterfaceExternalModels(registry);
   vector::registerBufferizableOpInterfaceExternalModels(registry);
+  // gpu-to-nvvm asks dialects how they become LLVM's.
+  arith::registerConvertArithToLLVMInterface(registry);
+  cf::registerConvertControlFlowToLLVMInterface(registry);
+  registerConvertFuncToLLVMInterface(registry);
+  index::registerConvertIndexToLLVMInterface(registry);
+  registerConvertMathToLLVMInterface(registry);
+  registerConvertMemRefToLLVMInterface(registry);
+  registerConvertNVVMToLLVMInterface(registry);
+  ub::registerConvertUBToLLVMInterface(registry);
+  vector::registerConvertVectorToLLVMInterface(registry);
 }
 
 void ringconv::registerPasses() {
@@ -70,7 +90,10 @@ void ringconv::registerPipelines() {
       "ringconv-partition-pipeline", "a user's program to the partitioned program, exchanges as start and wait",
       [](OpPassManager &pm, const PartitionOptions &options) { buildPartitionPipeline(pm, options); });
   PassPipelineRegistration<>("ringconv-bufferize", "the partitioned program on memrefs, frees placed",
-                             buildBufferizePipeline);
+                             [](OpPassManager &pm) { buildBufferizePipeline(pm); });
+  PassPipelineRegistration<CudaOptions>(
+      "ringconv-cuda", "a user's program to the LLVM dialect with calls of the CUDA driver and NCCL, kernels to NVVM",
+      [](OpPassManager &pm, const CudaOptions &options) { buildCudaPipeline(pm, options); });
   PassPipelineRegistration<HostOptions>(
       "ringconv-host", "a user's program to the LLVM dialect with calls of the host runtime",
       [](OpPassManager &pm, const HostOptions &options) { buildHostPipeline(pm, options); });

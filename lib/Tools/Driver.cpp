@@ -35,6 +35,19 @@ void ringconv::printDiagnostics(MLIRContext &context, bool remarks) {
   });
 }
 
+bool ringconv::readGpuArchs(StringRef tool, ArrayRef<std::string> words, std::vector<int64_t> &archs) {
+  if (!words.empty())
+    archs.clear();
+  for (StringRef word : words) {
+    StringRef number = word;
+    int64_t arch;
+    if (!number.consume_front("sm_") || number.getAsInteger(10, arch))
+      return reportError(tool, "--gpu-arch: '" + word + "', expected sm_80, sm_90, sm_100, ..."), false;
+    archs.push_back(arch);
+  }
+  return true;
+}
+
 OwningOpRef<ModuleOp> ringconv::readProgram(StringRef tool, StringRef file, MLIRContext &context) {
   if (!llvm::sys::fs::exists(file)) {
     reportError(tool, file + ": no such file");

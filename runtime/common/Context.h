@@ -82,12 +82,15 @@ typedef struct rcrt_transport {
   void (*abandon)(ringconv_context *context, rcrt_group *group);
   void (*forget)(ringconv_context *context, rcrt_group *group);
   void (*close)(ringconv_context *context);
+  /* rcrt_gather_all by other means than groups; NULL: by groups. */
+  int32_t (*gather)(ringconv_context *context, const void *mine, int64_t bytes, void *all);
 } rcrt_transport;
 
 struct ringconv_context {
   const ringconv_program *program;
   const rcrt_transport *transport;
   void *link; /* the transport's state of this rank */
+  struct rcrt_cuda *cuda; /* its GPU; NULL on host */
   int64_t position, size;
   double timeout;
   ringconv_counters counters;
@@ -126,6 +129,8 @@ typedef struct rcrt_piece_args {
   int8_t combine, dtype;
 } rcrt_piece_args;
 int32_t rcrt_add_piece(ringconv_context *context, rcrt_group *group, rcrt_side *side, const rcrt_piece_args *args);
+/* Adds a group's messages to the totals. */
+void rcrt_count_messages(ringconv_context *context, rcrt_group *group);
 int32_t rcrt_post_group(ringconv_context *context, rcrt_group *group);
 int32_t rcrt_wait_group(ringconv_context *context, rcrt_group *group);
 

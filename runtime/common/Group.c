@@ -171,7 +171,7 @@ int32_t rcrt_add_piece(ringconv_context *context, rcrt_group *group, rcrt_side *
   return RCRT_OK;
 }
 
-static void count(ringconv_context *context, rcrt_group *group) {
+void rcrt_count_messages(ringconv_context *context, rcrt_group *group) {
   for (int64_t m = 0; m < group->send.num_messages; ++m) {
     if (group->send.messages[m].peer == context->position)
       continue;
@@ -211,7 +211,7 @@ int32_t rcrt_deliver_own(ringconv_context *context, rcrt_group *group) {
 
 int32_t rcrt_post_group(ringconv_context *context, rcrt_group *group) {
   int64_t begin = context->events.enabled ? rcrt_now() : 0;
-  count(context, group);
+  rcrt_count_messages(context, group);
   group->state = RCRT_POSTED;
   int32_t code = context->transport->post(context, group);
   if (!code && !group->ordered)

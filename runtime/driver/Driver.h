@@ -4,7 +4,7 @@
  *   Flags    words of the command line
  *   Launch   threads of this process, or one rank under a launcher
  *   Rank     what each rank does: inputs, runs, check, outputs
- *   Arrays   local shards: memory, files, generated values
+ *   Arrays   local shards: memory, files, generated values;  Device: on a GPU
  *   Outputs  files that appear when complete
  *   Check    comparison with the uncut program
  *   Report   table and JSON;  Trace: Chrome trace events
@@ -22,7 +22,7 @@ enum { RCRT_TRANSPORT_AUTO = -1 };
 
 typedef struct rcrt_flags {
   const char **inputs, **outputs; /* files by number, NULL where none is given */
-  bool check, report, help, version, has_rtol;
+  bool check, report, help, version, has_rtol, graph, simulate;
   double rtol, timeout;
   uint64_t seed;
   int64_t repeat;
@@ -76,12 +76,15 @@ typedef struct rcrt_driver {
   int start; /* 0: threads hold, 1: go, -1: give up */
 } rcrt_driver;
 
+typedef struct rcrt_device_shards rcrt_device_shards;
+
 typedef struct rcrt_rank {
   rcrt_driver *driver;
   int64_t rank, position;
   ringconv_session *session;
   void **in, **out, **other; /* shards; other: outputs of later runs */
-  const void **in_data, **parameters;
+  const void **in_data, **parameters; /* what a run gets: of the device, if there is one */
+  rcrt_device_shards *shards;         /* NULL on host */
   bool done;         /* everything succeeded, on all ranks */
   bool fatal;        /* MPI: peers may be gone, nothing collective is left to do */
   bool speaks;       /* MPI: the first of the ranks that failed together */
@@ -123,6 +126,21 @@ bool rcrt_allocate_box(const ringconv_operand *operand, const int64_t *sizes, vo
 /* The box of input `i` from its file, or generated. */
 bool rcrt_load_input(const rcrt_driver *d, int32_t i, const int64_t *offsets, const int64_t *sizes, void *data,
                      char *text);
+
+/* ---- Device ---- */
+/* Pinned memory for a shard. */
+bool rcrt_device_allocate_host(rcrt_rank *r, int32_t operand, void **data);
+void rcrt_device_free_host(rcrt_rank *r, void **data, int32_t count);
+/* Shards on the device; those of inputs get their values. Sets what runs get. */
+bool rcrt_device_prepare(rcrt_rank *r);
+/* Communicators. Collective. */
+bool rcrt_device_connect(rcrt_rank *r);
+/* Operations are timed where flags want to know it, but not inside of a graph. */
+void rcrt_device_time(rcrt_rank *r);
+/* One run to its end; the outputs to the host. An error's text is the session's. */
+int32_t rcrt_device_run(rcrt_rank *r);
+int32_t rcrt_device_download(rcrt_rank *r, void *const *out);
+void rcrt_device_free(rcrt_rank *r);
 
 /* ---- Outputs ---- */
 /* Whether files can appear where the flags want them. */

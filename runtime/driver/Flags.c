@@ -205,9 +205,9 @@ static bool read_flag(parser *p, int flag, const char *word) {
   case FLAG_PARAMS:
     return bad(p, "--params is not available yet");
   case FLAG_GRAPH:
-    return bad(p, "--graph is not available yet");
+    return f->graph = true;
   case FLAG_SIMULATE:
-    return bad(p, "--simulate is not available yet");
+    return f->simulate = true;
   }
   return *word || bad(p, "--%s: no file is named", flag == FLAG_JSON ? "json" : "trace");
 }
@@ -255,6 +255,8 @@ void rcrt_print_help(const char *name, const ringconv_program *program) {
          "  --repeat=N               runs N times, prints the median time\n"
          "  --timeout=S              seconds that a rank waits for another (60)\n"
          "  --transport=auto|threads|mpi\n"
+         "  --graph                  GPUs: captures a run in a CUDA graph, and launches that\n"
+         "  --simulate               GPUs: without one, on gpusim\n"
          "  --report                 a table of intervals, messages and times\n"
          "  --json=FILE --trace=FILE the same for machines; Chrome trace events\n"
          "  --help --version\n",

@@ -115,9 +115,10 @@ static bool run_threads(rcrt_driver *d, rcrt_rank *ranks) {
 }
 
 static bool create_sessions(rcrt_driver *d, rcrt_rank *ranks) {
-  ringconv_options options = {RINGCONV_ABI_VERSION, d->flags.timeout};
+  ringconv_options options = {.abi_version = RINGCONV_ABI_VERSION, .timeout = d->flags.timeout};
   for (int64_t i = 0; i < d->size; ++i) {
-    ringconv_world world = {.rank = i, .size = d->size, .transport = RINGCONV_TRANSPORT_THREADS, .team = d->team};
+    ringconv_world world = {.rank = i, .size = d->size, .transport = RINGCONV_TRANSPORT_THREADS, .team = d->team,
+                            .device = RINGCONV_DEVICE_AUTO};
     ranks[i] = (rcrt_rank){.driver = d, .rank = i, .position = rcrt_mesh_position(&d->program->mesh, i)};
     if (ringconv_session_create(d->program, &ranks[i].session, &world, &options)) {
       rcrt_print_error(d, "%s", ringconv_session_error(ranks[i].session));

@@ -80,8 +80,9 @@ static bool agree_on_program(rcrt_driver *d, const place *p) {
 }
 
 static int run_here(rcrt_driver *d, const place *p) {
-  ringconv_options options = {RINGCONV_ABI_VERSION, d->flags.timeout};
-  ringconv_world world = {.rank = p->rank, .size = p->size, .transport = RINGCONV_TRANSPORT_MPI, .mpi_comm = p->comm};
+  ringconv_options options = {.abi_version = RINGCONV_ABI_VERSION, .timeout = d->flags.timeout};
+  ringconv_world world = {.rank = p->rank, .size = p->size, .transport = RINGCONV_TRANSPORT_MPI, .mpi_comm = p->comm,
+                          .device = RINGCONV_DEVICE_AUTO};
   rcrt_rank r = {.driver = d,
                  .rank = p->rank,
                  .position = rcrt_mesh_position(&d->program->mesh, p->rank),

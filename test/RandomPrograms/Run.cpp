@@ -155,7 +155,7 @@ struct Compiler {
     options.overlap = p.overlap;
     options.alwaysOverlap = p.alwaysOverlap;
     options.mergeHalos = p.merge;
-    auto program = ringconv::compileHost(*module, options);
+    auto program = ringconv::compileProgram(*module, options);
     if (failed(program))
       return nullptr;
     auto loaded = ringconv::loadInProcess(std::move(*program));

@@ -20,16 +20,17 @@ using namespace mlir;
 using namespace ringconv;
 namespace cl = llvm::cl;
 
-enum class Emit { MLIR, LLVM, Object, Library, Executable };
+enum class Emit { MLIR, LLVM, PTX, Object, Library, Executable };
 
 static cl::OptionCategory category("ringconv-compile");
 static cl::opt<std::string> input(cl::Positional, cl::desc("IN.mlir"), cl::Required, cl::cat(category));
 static cl::opt<std::string> output("o", cl::desc("the file to write"), cl::Required, cl::cat(category));
-static cl::opt<std::string> target("target", cl::desc("what to compile for: host"), cl::init("host"),
+static cl::opt<std::string> target("target", cl::desc("what to compile for: host or cuda"), cl::init("host"),
                                    cl::cat(category));
 static cl::opt<Emit> emit("emit", cl::desc("what to write"), cl::init(Emit::Executable), cl::cat(category),
                           cl::values(clEnumValN(Emit::MLIR, "mlir", "the partitioned program"),
                                      clEnumValN(Emit::LLVM, "llvm", "LLVM IR"),
+                                     clEnumValN(Emit::PTX, "ptx", "the kernels of --target=cuda"),
                                      clEnumValN(Emit::Object, "obj", "an object file"),
                                      clEnumValN(Emit::Library, "lib", "a shared library, its header beside it"),
                                      clEnumValN(Emit::Executable, "exe", "an executable (default)")));
@@ -38,10 +39,12 @@ static cl::opt<std::string> entry("entry", cl::desc("default: main, else the onl
 static cl::opt<std::string> mesh("mesh", cl::desc("axis=extent,...: other extents"), cl::cat(category));
 static cl::opt<std::string> cpu("target-cpu", cl::desc("LLVM's name, or native (default: x86-64-v3)"),
                                 cl::init("x86-64-v3"), cl::cat(category));
+static cl::list<std::string> gpuArch("gpu-arch", cl::desc("sm_80,...: GPUs to compile for (default: sm_80)"),
+                                     cl::CommaSeparated, cl::cat(category));
 static cl::opt<std::string> report("report", cl::desc("JSON file: what was chosen per operation and rank"),
                                    cl::cat(category));
 static cl::opt<bool> remarks("remarks", cl::desc("print what was chosen"), cl::cat(category));
-static cl::opt<bool> noVectorize("no-vectorize", cl::desc("plain loops only"), cl::cat(category));
+static cl::opt<bool> noVectorize("no-vectorize", cl::desc("plain loops and kernels only"), cl::cat(category));
 static cl::opt<bool> noOverlap("no-overlap", cl::desc("no computation while halos travel"), cl::cat(category));
 static cl::opt<bool> noMerge("no-merge-halos", cl::desc("one exchange per tensor"), cl::cat(category));
 
@@ -91,6 +94,9 @@ static int compile(const char *argv0) {
   if (!module)
     return 1;
   CompileOptions options;
+  if (!readGpuArchs(tool, gpuArch, options.gpuArchs))
+    return 1;
+  options.target = target;
   options.entry = entry;
   options.mesh = mesh;
   options.cpu = cpu;
@@ -105,7 +111,7 @@ static int compile(const char *argv0) {
       return 1;
     return writeFile(output, [&](llvm::raw_ostream &os) { (*partitioned)->print(os); });
   }
-  auto program = compileHost(*module, options);
+  auto program = compileProgram(*module, options);
   if (failed(program))
     return 1;
   if (!report.empty())
@@ -113,6 +119,8 @@ static int compile(const char *argv0) {
       return code;
   if (emit == Emit::LLVM)
     return writeFile(output, [&](llvm::raw_ostream &os) { program->module->print(os, nullptr); });
+  if (emit == Emit::PTX)
+    return writeFile(output, [&](llvm::raw_ostream &os) { os << program->ptx; });
   if (emit == Emit::Object) {
     addLibraryFunctions(*program);
     FailureOr<std::string> code = emitObject(*program);
@@ -127,7 +135,9 @@ int main(int argc, char **argv) {
   cl::HideUnrelatedOptions(category);
   cl::SetVersionPrinter(printVersion);
   cl::ParseCommandLineOptions(argc, argv, "compiles a program over whole tensors to native code of its ranks\n");
-  if (target != "host")
-    return reportError(tool, "--target=" + target + " is not available, expected host");
+  if (target != "host" && target != "cuda")
+    return reportError(tool, "--target=" + target + " is not available, expected host or cuda");
+  if (emit == Emit::PTX && target != "cuda")
+    return reportError(tool, "--emit=ptx needs --target=cuda");
   return compile(argv[0]);
 }

@@ -39,10 +39,17 @@ int32_t ringconv_session_create(const ringconv_program *program, ringconv_sessio
 int32_t ringconv_session_set_parameters(ringconv_session *session, const void *const *parameters);
 
 /* Local shards; `in` holds the inputs that are no parameters, in their order.
- * stream: NULL on host. Collective. After an error of the program or of a
+ * stream: NULL on host. On GPUs, device pointers aligned to 16 bytes and a
+ * CUstream that the work goes to (NULL: one of the session's own); the call
+ * returns when the work is issued, and may be captured in the caller's graph
+ * from the second run on. Collective. After an error of the program or of a
  * message ranks may stand anywhere in it, so that from then on the session only
  * repeats its error; a mistake in the arguments leaves it usable. */
 int32_t ringconv_session_run(ringconv_session *session, void *stream, const void *const *in, void *const *out);
+
+/* Waits until the work of the last run is done, at most the timeout, and looks
+ * for faults of peers meanwhile. On host nothing is left to wait for. */
+int32_t ringconv_session_synchronize(ringconv_session *session);
 
 /* Text of the last error of this session, "" if none; lives until the next call. */
 const char *ringconv_session_error(const ringconv_session *session);

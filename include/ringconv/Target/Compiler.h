@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace llvm {
 class LLVMContext;
@@ -24,9 +25,12 @@ namespace ringconv {
 struct CompileOptions {
   std::string entry;                ///< empty: `main`, else the only public function
   std::string mesh;                 ///< axis=extent,...; empty: as written
+  std::string target = "host";      ///< host or cuda
   std::string cpu = "x86-64-v3";    ///< LLVM's name, or `native`
+  std::vector<int64_t> gpuArchs = {80}; ///< 80 for sm_80; target cuda
   bool reference = true;            ///< also the uncut program, for --check
-  bool vectorize = true, mergeHalos = true, overlap = true;
+  bool vectorize = true;            ///< false: plain loops, plain kernels
+  bool mergeHalos = true, overlap = true;
   bool alwaysOverlap = false;       ///< however small the pieces are
   bool countMultiplyAdds = false;
   bool remarks = false;             ///< print what was chosen
@@ -44,6 +48,7 @@ struct CompiledProgram {
   std::unique_ptr<llvm::Module> module;
   std::unique_ptr<llvm::TargetMachine> machine;
   std::string entry;
+  std::string ptx; ///< of the oldest architecture; target cuda
   FuncReport report;
   std::vector<std::string> signature; ///< a line of text per operand, for headers
 };
@@ -56,7 +61,7 @@ mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>> partitionModule(mlir::ModuleO
                                                                    PartitionReport &report);
 
 /// Everything. The module is left as it is.
-mlir::FailureOr<CompiledProgram> compileHost(mlir::ModuleOp module, const CompileOptions &options);
+mlir::FailureOr<CompiledProgram> compileProgram(mlir::ModuleOp module, const CompileOptions &options);
 
 /// Object code into memory; empty with a diagnostic text on failure.
 mlir::FailureOr<std::string> emitObject(CompiledProgram &program);

@@ -35,15 +35,23 @@ struct ConvertRingConvToGPUPass : ringconv::impl::ConvertRingConvToGPUPassBase<C
     SmallVector<Operation *> ops;
     for (func::FuncOp func : getOperation().getOps<func::FuncOp>())
       func.walk([&](Operation *op) {
-        if (isa<LocalConvOp, LocalPoolOp, linalg::LinalgOp, memref::CopyOp, memref::StoreOp>(op))
+        if (isa<LocalConvOp, LocalPoolOp, linalg::LinalgOp, memref::CopyOp>(op) || isDeviceStore(op))
           ops.push_back(op);
       });
+    if (getOperation().lookupSymbol("ringconv_cuda_pack"))
+      makeBoxKernel(kernels);
     for (Operation *op : ops)
       if (failed(convert(op, kernels)))
         return signalPassFailure();
   }
 
 private:
+  /// The stack of host code is the host's: descriptors for calls of the runtime.
+  static bool isDeviceStore(Operation *op) {
+    auto store = dyn_cast<memref::StoreOp>(op);
+    return store && !store.getMemRef().getDefiningOp<memref::AllocaOp>();
+  }
+
   LogicalResult convert(Operation *op, KernelModule &kernels) {
     for (Value operand : op->getOperands())
       if (isa<TensorType>(operand.getType()))

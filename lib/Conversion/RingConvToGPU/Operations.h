@@ -17,6 +17,11 @@ void makeKernel(mlir::memref::CopyOp op, KernelModule &kernels);
 /// A store of host code: one thread.
 void makeKernel(mlir::memref::StoreOp op, KernelModule &kernels);
 
+/// Threads of a block of the kernel for boxes.
+inline constexpr int32_t kBoxThreads = 256;
+/// Adds `ringconv_boxes`, which the runtime launches.
+void makeBoxKernel(KernelModule &kernels);
+
 } // namespace ringconv
 
 #endif

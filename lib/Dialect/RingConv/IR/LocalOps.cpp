@@ -46,6 +46,7 @@ void GroupOp::getEffects(Effects &e) { communicationEffects(e); }
 void SendOp::getEffects(Effects &e) { communicationEffects(e); }
 void RecvOp::getEffects(Effects &e) { communicationEffects(e); }
 void MarkOp::getEffects(Effects &e) { communicationEffects(e); }
+void KeepOp::getEffects(Effects &e) { communicationEffects(e); }
 void CountOp::getEffects(Effects &e) { communicationEffects(e); }
 
 OpFoldResult LookupOp::fold(FoldAdaptor adaptor) {

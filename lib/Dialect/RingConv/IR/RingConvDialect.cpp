@@ -93,8 +93,10 @@ LogicalResult RingConvDialect::verifyRegionResultAttribute(Operation *op, unsign
 }
 
 LogicalResult RingConvDialect::verifyOperationAttribute(Operation *op, NamedAttribute attr) {
-  // What convert-ringconv-to-runtime leaves for the emission of programs.
-  if (attr.getName() == "ringconv.exchanges" && isa<ModuleOp>(op))
+  // What conversions leave for the emission of programs.
+  static constexpr StringLiteral ofModules[] = {"ringconv.exchanges", "ringconv.sums",      "ringconv.arena",
+                                                "ringconv.kernels",   "ringconv.constants", "ringconv.shared"};
+  if (isa<ModuleOp>(op) && llvm::is_contained(ofModules, attr.getName().strref()))
     return success();
   return op->emitError() << "unknown discardable attribute " << attr.getName();
 }

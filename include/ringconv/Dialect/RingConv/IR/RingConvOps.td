@@ -389,6 +389,16 @@ def RingConv_ReduceScatterOp : RingConv_DestinationOp<"reduce_scatter"> {
   let hasVerifier = 1;
 }
 
+def RingConv_KeepOp : RingConv_Op<"keep", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "memory that is in use up to here";
+  let description = [{
+    Messages in flight read and write memory that no operation names any more.
+    Made by `convert-ringconv-to-nccl`, removed by `ringconv-plan-arena`.
+  }];
+  let arguments = (ins Variadic<AnyStridedMemRef>:$memory);
+  let assemblyFormat = "$memory attr-dict `:` type($memory)";
+}
+
 def RingConv_MarkOp : RingConv_Op<"mark", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "begin or end of work on a reported operation";
   let arguments = (ins I64Attr:$report, UnitAttr:$end);
