@@ -31,6 +31,8 @@ class Conv:
     """N images of C features and spatial size `own`, K output features.
 
     halo:  {spatial dimension: (low, high)}, the extents of the slabs
+    layout: features "last" or "first", or "batch": that of the gradient of a filter
+           whose operands had features last
     pad:   per dimension (low, high) beyond the extended input, or beyond `valid`
     valid: per dimension (begin, end) of the elements that may be read"""
 
@@ -54,7 +56,13 @@ class Conv:
 
     # ---- Operands, features last; `laid` puts them into the layout ----
     def laid(self, x):
-        return np.ascontiguousarray(x if self.layout == "last" else np.moveaxis(x, -1, 1))
+        """From batch, space, features (filter: outputs, taps, inputs)."""
+        return np.ascontiguousarray(np.transpose(x, self.order(x.ndim)))
+
+    def order(self, rank):
+        space = range(1, rank - 1)
+        return {"last": (0, *space, rank - 1), "first": (0, rank - 1, *space),
+                "batch": (rank - 1, *space, 0)}[self.layout]
 
     def make(self, seed=0):
         rng = np.random.default_rng(seed)
@@ -110,7 +118,7 @@ class Conv:
         """None, or what is wrong."""
         _, up, ulp = TYPES[self.result]
         got = up(got)
-        got = got if self.layout == "last" else np.moveaxis(got, 1, -1)
+        got = np.transpose(got, np.argsort(self.order(got.ndim)))
         # One rounding of the result, and of each f32 (f64) sum of terms below 1.
         terms = self.C // self.groups * math.prod(self.taps)
         bound = ulp * np.abs(self.expected) + terms * (2.0**-50 if self.dtype == "f64" else 2.0**-22)
@@ -122,8 +130,9 @@ class Conv:
     # ---- The operation ----
     def text(self):
         d = len(self.own)
-        last = self.layout == "last"
-        shape = lambda n, space, c: "x".join(map(str, [n, *space, c] if last else [n, c, *space]))
+        order = self.order(d + 2)
+        laid = lambda *items: [items[i] for i in order]
+        shape = lambda n, space, c: "x".join(map(str, laid(n, *space, c)))
         memref = lambda dims, t: f"memref<{dims}x{t}>"
         x = [memref(shape(self.N, p.shape[1:-1], self.C), self.dtype)
              for p in self.pieces(np.empty((1, *self.extended, 1), np.int8))]
@@ -133,11 +142,10 @@ class Conv:
         names = ["%x"] + [f"%h{i}" for i in range(len(x) - 1)] + ["%w"] + ["%b"] * len(bias) + ["%y"]
         arguments = ", ".join(f"{n}: {t}" for n, t in zip(names, x + [w] + bias + [y]))
         halos = f"halos({', '.join(names[1:len(x)])} : {', '.join(x[1:])}) " if len(x) > 1 else ""
-        numbers = ", ".join(map(str, range(d)))
-        dims = lambda a, b: f"[{a}, {numbers}, {b}]" if last else f"[{a}, {b}, {numbers}]"
+        dims = lambda a, b: "[" + ", ".join(laid(a, *map(str, range(d)), b)) + "]"
         array = lambda v: "array<i64: " + ", ".join(map(str, v)) + ">"
         flags = ", ".join("true" if r else "false" for r in self.reverse)
-        cut = [i + (1 if last else 2) for i in sorted(self.halo)]
+        cut = [order.index(1 + i) for i in sorted(self.halo)]
         where = f"at {list(self.offset)} valid {[v[0] for v in self.valid]} to {[v[1] for v in self.valid]}"
         return f"""func.func @conv({arguments}) {{
   ringconv.local_conv ins(%x, %w {'bias %b ' if bias else ''}: {', '.join([x[0], w] + bias)}) {halos}outs(%y : {y})

@@ -23,17 +23,27 @@ std::vector<ConvShape> splitDilatedInput(mlir::OpBuilder &b, mlir::Location loc,
 /// Why a kernel does not take a shape; empty where it does.
 std::string whyNotImplicitGemmF16(const ConvShape &shape);
 std::string whyNotImplicitGemmFMA(const ConvShape &shape);
+std::string whyNotFilterGradientF16(const ConvShape &shape);
+std::string whyNotGatherGemmFMA(const ConvShape &shape);
 
 /// Brings operands into the layout that a kernel reads, by kernels in front of
 /// `op`; true if any was copied.
 bool prepareImplicitGemmF16(LocalConvOp op, KernelModule &kernels, ConvShape &shape);
 bool prepareImplicitGemmFMA(LocalConvOp op, KernelModule &kernels, ConvShape &shape);
+bool prepareFilterGradientF16(LocalConvOp op, KernelModule &kernels, ConvShape &shape);
 
 /// f16 and bf16, features innermost, products on tensor cores.
 void makeImplicitGemmF16(LocalConvOp op, KernelModule &kernels, const ConvShape &shape, const Tile &tile);
 
 /// f32 and f64, any layout, products by fused multiply-adds.
 void makeImplicitGemmFMA(LocalConvOp op, KernelModule &kernels, const ConvShape &shape, const Tile &tile);
+
+/// f16 and bf16, batch and output features innermost, any window, the sum split:
+/// gradients of filters.
+void makeFilterGradientF16(LocalConvOp op, KernelModule &kernels, const ConvShape &shape, const Tile &tile);
+
+/// f32 and f64, any layout, any window, the sum split.
+void makeGatherGemmFMA(LocalConvOp op, KernelModule &kernels, const ConvShape &shape, const Tile &tile);
 
 } // namespace ringconv
 

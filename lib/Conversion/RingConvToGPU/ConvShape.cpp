@@ -74,17 +74,17 @@ void describePixels(Value memref, ArrayRef<int64_t> dims, ConvShape &shape) {
 
 } // namespace
 
-ConvBuffer ringconv::describeBuffer(OpBuilder &b, Location loc, Value memref, ArrayRef<int64_t> dims) {
+ConvBuffer ringconv::describeBuffer(OpBuilder &b, Location loc, Value memref, ArrayRef<int64_t> dims, int64_t leading) {
   Layout layout(b, loc, memref);
   ConvBuffer buffer;
   buffer.buffer = memref;
   buffer.dims.assign(dims.begin(), dims.end());
   buffer.offset = b.getIndexAttr(0);
   if (dimOf(dims, kBatch) >= 0)
-    buffer.batch = layout.strides[dimOf(dims, kBatch)];
-  buffer.feature = layout.strides[dimOf(dims, kFeature)];
+    buffer.batch = layout.strides[leading + dimOf(dims, kBatch)];
+  buffer.feature = layout.strides[leading + dimOf(dims, kFeature)];
   for (int64_t d : spatialDims(dims))
-    buffer.spatial.push_back(layout.strides[d]);
+    buffer.spatial.push_back(layout.strides[leading + d]);
   if (isConstantIntValue(layout.strides.back(), 1))
     buffer.innermost = dims.back();
   int64_t alignment = rowAlignment(memref); // 0 is a multiple of everything

@@ -75,8 +75,10 @@ struct ConvShape {
   bool fits32Bits() const;
 };
 
-/// The description of a memref whose dimensions have these numbers.
-ConvBuffer describeBuffer(mlir::OpBuilder &b, mlir::Location loc, mlir::Value memref, llvm::ArrayRef<int64_t> dims);
+/// The description of a memref whose dimensions have these numbers, after `leading`
+/// ones of which element 0 is meant.
+ConvBuffer describeBuffer(mlir::OpBuilder &b, mlir::Location loc, mlir::Value memref, llvm::ArrayRef<int64_t> dims,
+                          int64_t leading = 0);
 
 /// Reads reversed taps by negative strides of the filter; no dimension is reversed
 /// after it.

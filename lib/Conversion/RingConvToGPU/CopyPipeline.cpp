@@ -40,59 +40,29 @@ Value CopyPipeline::nextSlot(Value slot) {
   return k.select(k.equal(slot, (slots - 1) * slotElements), k.constant(0), k.add(slot, slotElements));
 }
 
-namespace {
-/// The position of the copies in the sum, as loop-carried numbers.
-struct SumPosition {
-  KernelCode &k;
-  const ConvShape &shape;
-  int64_t block;
-
-  int64_t steps() const { return (shape.features + block - 1) / block * shape.taps(); }
-  /// Number of the step, tap per dimension, first feature.
-  SmallVector<Value> begin() const { return SmallVector<Value>(shape.dims.size() + 2, k.constant(0)); }
-  SumStep at(ValueRange state) const {
-    return {k.within(state.front(), steps()), SmallVector<Value>(state.drop_front().drop_back()), state.back()};
-  }
-  SmallVector<Value> next(ValueRange state) const {
-    SmallVector<Value> result(state);
-    result[0] = k.add(state[0], 1);
-    Value carry;
-    for (size_t d = shape.dims.size(); d-- > 0;) {
-      Value tap = carry ? k.select(carry, k.add(state[d + 1], 1), state[d + 1]) : k.add(state[d + 1], 1);
-      carry = k.equal(tap, shape.dims[d].taps);
-      result[d + 1] = k.select(carry, k.constant(0), tap);
-    }
-    Value feature = k.add(state.back(), block);
-    result.back() = carry ? k.select(carry, feature, state.back()) : feature;
-    return result;
-  }
-};
-} // namespace
-
-SmallVector<Value> CopyPipeline::run(const ConvShape &shape, int64_t block, ValueRange sums,
-                                     llvm::function_ref<void(const SumStep &, Value)> fill,
+SmallVector<Value> CopyPipeline::run(SumWalk &walk, ValueRange sums,
+                                     llvm::function_ref<void(ValueRange, Value, Value)> fill,
                                      llvm::function_ref<SmallVector<Value>(Value, ValueRange)> compute) {
-  SumPosition position{k, shape, block};
-  SmallVector<Value> ahead = position.begin();
+  Value steps = walk.steps();
+  SmallVector<Value> ahead = walk.begin();
   for (int64_t slot = 0; slot < slots - 1; ++slot) {
-    fill(position.at(ahead), k.constant(slot * slotElements));
+    fill(ahead, k.within(k.constant(slot), steps), k.constant(slot * slotElements));
     commit();
-    ahead = position.next(ahead);
+    ahead = walk.next(ahead);
   }
+  // Sums, the position of the copies, the slot to read, the slot to fill.
   SmallVector<Value> state(sums);
   state.append(ahead);
-  state.push_back(k.constant(0));                          // slot to read
-  state.push_back(k.constant((slots - 1) * slotElements)); // slot to fill
-  SmallVector<Value> end = k.loop(k.constant(0), k.constant(position.steps()), state, [&](Value, ValueRange now) {
-    ValueRange ahead = now.slice(sums.size(), now.size() - sums.size() - 2);
+  state.append({k.constant(0), k.constant((slots - 1) * slotElements)});
+  SmallVector<Value> end = k.loop(k.constant(0), steps, state, [&](Value step, ValueRange now) {
+    ValueRange position = now.slice(sums.size(), now.size() - sums.size() - 2);
     Value read = now.drop_back().back(), write = now.back();
     waitForOldest();
-    fill(position.at(ahead), write);
+    fill(position, k.within(k.add(step, slots - 1), steps), write);
     commit();
     SmallVector<Value> next = compute(read, now.take_front(sums.size()));
-    next.append(position.next(ahead));
-    next.push_back(nextSlot(read));
-    next.push_back(nextSlot(write));
+    next.append(walk.next(position));
+    next.append({nextSlot(read), nextSlot(write)});
     return next;
   });
   end.resize(sums.size());

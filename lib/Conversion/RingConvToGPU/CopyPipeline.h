@@ -14,19 +14,17 @@
 #ifndef RINGCONV_LIB_CONVERSION_RINGCONVTOGPU_COPYPIPELINE_H
 #define RINGCONV_LIB_CONVERSION_RINGCONVTOGPU_COPYPIPELINE_H
 
-#include "ConvShape.h"
 #include "KernelCode.h"
 
 namespace ringconv {
 
-/// A step of the sum over features and taps: blocks of features outermost, then
-/// taps row-major. Neighbouring steps read nearly the same pixels.
-struct SumStep {
-  /// False (i1) after the last step.
-  mlir::Value live;
-  llvm::SmallVector<mlir::Value> taps;
-  /// First input feature of the block.
-  mlir::Value feature;
+/// The steps of a kernel's sum, as loop-carried numbers.
+class SumWalk {
+public:
+  virtual ~SumWalk() = default;
+  virtual mlir::Value steps() = 0;
+  virtual llvm::SmallVector<mlir::Value> begin() = 0;
+  virtual llvm::SmallVector<mlir::Value> next(mlir::ValueRange state) = 0;
 };
 
 class CopyPipeline {
@@ -40,13 +38,13 @@ public:
   /// where `reads` does not hold. 16 bytes at once pass by the L1 cache.
   void copy(mlir::Value source, mlir::Value from, mlir::Value to, int64_t elements, mlir::Value reads);
 
-  /// Runs over blocks of `block` of the shape's features and all taps. `fill`
-  /// copies the operands of a step to the slot that begins at the given i32;
-  /// `compute` adds the products of the slot at the given i32 to the sums.
+  /// Runs over the steps of `walk`. `fill` copies the operands of a step, if it is
+  /// `live` (i1), to the slot that begins at the given i32; `compute` adds the
+  /// products of the slot at the given i32 to the sums.
   llvm::SmallVector<mlir::Value>
-  run(const ConvShape &shape, int64_t block, mlir::ValueRange sums,
-      llvm::function_ref<void(const SumStep &, mlir::Value)> fill,
-      llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)> compute);
+  run(SumWalk &walk, mlir::ValueRange sums,
+      llvm::function_ref<void(mlir::ValueRange state, mlir::Value live, mlir::Value slot)> fill,
+      llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value slot, mlir::ValueRange sums)> compute);
 
 private:
   void commit();

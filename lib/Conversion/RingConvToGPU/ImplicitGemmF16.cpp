@@ -125,7 +125,7 @@ void ImplicitGemmF16::fill(const SumStep &step, Value slot) {
     InputElement from = input.element(row.pixel, tap);
     pipeline.copy(from.buffer, k.signedIndex(from.offset), k.unsignedIndex(k.add(row.to, slot)), kChunk, from.reads);
   }
-  Value stepOffset = filter.step(step);
+  Value stepOffset = filter.step(step.feature, step.taps);
   for (FeatureRow &row : features)
     pipeline.copy(filter.pointer, k.unsignedIndex(k.add(row.from, stepOffset)), k.unsignedIndex(k.add(row.to, slot)),
                   kChunk, row.exists ? k.bitAnd(live, row.exists) : live);
@@ -180,8 +180,9 @@ void ImplicitGemmF16::build() {
   placeFragments();
   Value zero = arith::ConstantOp::create(k.b, k.loc, k.b.getZeroAttr(VectorType::get({2, 2}, k.b.getF32Type())));
   SmallVector<Value> sums(tilesM() * tilesN(), zero);
+  TapWalk walk(k, shape, kBlockK);
   sums = pipeline.run(
-      shape, kBlockK, sums, [&](const SumStep &step, Value slot) { fill(step, slot); },
+      walk, sums, [&](ValueRange state, Value live, Value slot) { fill(walk.at(state, live), slot); },
       [&](Value slot, ValueRange now) { return compute(slot, now); });
   store(sums);
   launchTiles(k, shape, tile, pipeline.bytes());

@@ -110,22 +110,24 @@ InputReader::Flags InputReader::validTaps(size_t d, Value first) {
   return flags;
 }
 
-/// Which taps of dimension `d` lie where `source` is read: on its side in its own
-/// dimension, in the shard's range in later ones, anywhere in earlier ones.
+/// True if coordinate `at` of dimension `d` lies where `source` is read: on its
+/// side in its own dimension, in the shard's range in later ones, anywhere in
+/// earlier ones.
+Value InputReader::isIn(const Source &source, size_t d, Value at) {
+  int64_t halo = shape.dims[d].halo;
+  if (halo < source.halo)
+    return k.yes();
+  Value inner = k.sub(at, dims[d].low);
+  if (halo > source.halo)
+    return k.within(inner, dims[d].own);
+  return source.high ? k.compare(arith::CmpIPredicate::sge, inner, dims[d].own)
+                     : k.compare(arith::CmpIPredicate::slt, inner, k.constant(0));
+}
+
 InputReader::Flags InputReader::tapsIn(const Source &source, size_t d, Value first) {
-  const ConvDim &dim = shape.dims[d];
   Flags flags;
-  for (int64_t t = 0; t < dim.taps; ++t) {
-    Value inner = dim.halo >= 0 ? k.sub(k.add(first, t * dim.dilation), dims[d].low) : Value();
-    if (dim.halo < source.halo)
-      flags.push_back(k.yes());
-    else if (dim.halo > source.halo)
-      flags.push_back(k.within(inner, dims[d].own));
-    else if (source.high)
-      flags.push_back(k.compare(arith::CmpIPredicate::sge, inner, dims[d].own));
-    else
-      flags.push_back(k.compare(arith::CmpIPredicate::slt, inner, k.constant(0)));
-  }
+  for (int64_t t = 0; t < shape.dims[d].taps; ++t)
+    flags.push_back(isIn(source, d, k.add(first, t * shape.dims[d].dilation)));
   return flags;
 }
 
@@ -139,12 +141,14 @@ Value InputReader::origin(const Source &source, size_t d) {
   return source.high ? k.add(dims[d].low, dims[d].own) : k.constant(0);
 }
 
+Value InputReader::first(size_t d, Value o) { return k.add(k.mul(o, shape.dims[d].stride), dims[d].offset); }
+
 PixelInput InputReader::pixel(Value m, Value feature) {
-  SmallVector<Value> at = coordinates(m), first;
+  SmallVector<Value> at = coordinates(m), start;
   SmallVector<Flags> valid;
   for (size_t d = 0; d < dims.size(); ++d) {
-    first.push_back(k.add(k.mul(at[d + 1], shape.dims[d].stride), dims[d].offset));
-    valid.push_back(validTaps(d, first[d]));
+    start.push_back(first(d, at[d + 1]));
+    valid.push_back(validTaps(d, start[d]));
   }
   PixelInput pixel;
   Value none = arith::ConstantIntOp::create(k.b, k.loc, wordType, 0);
@@ -153,9 +157,9 @@ PixelInput InputReader::pixel(Value m, Value feature) {
     Value base = k.add(k.mul(at[0], source.batch), k.mul(feature, source.feature));
     SmallVector<Flags> inside;
     for (size_t d = 0; d < dims.size(); ++d) {
-      base = k.add(base, k.mul(k.sub(first[d], origin(source, d)), source.spatial[d]));
+      base = k.add(base, k.mul(k.sub(start[d], origin(source, d)), source.spatial[d]));
       if (source.halo >= 0)
-        inside.push_back(tapsIn(source, d, first[d]));
+        inside.push_back(tapsIn(source, d, start[d]));
     }
     pixel.base.push_back(base);
     pixel.inSlab.push_back(source.halo < 0 ? Value() : tapWord(inside));
@@ -178,18 +182,39 @@ TapInput InputReader::tap(ValueRange taps, Value features, Value live) {
   return tap;
 }
 
+/// Buffers are chosen among as memrefs of one type.
+Value InputReader::open(const Source &source) {
+  auto type = MemRefType::get({ShapedType::kDynamic}, shape.element);
+  return sources.size() == 1 ? source.pointer : memref::CastOp::create(k.b, k.loc, type, source.pointer).getResult();
+}
+
 InputElement InputReader::element(const PixelInput &pixel, const TapInput &tap) {
-  auto open = [&](Value pointer) -> Value {
-    auto type = MemRefType::get({ShapedType::kDynamic}, shape.element);
-    return sources.size() == 1 ? pointer : memref::CastOp::create(k.b, k.loc, type, pointer).getResult();
-  };
-  InputElement element{k.notZero(k.bitAnd(pixel.valid, tap.bit)), open(sources[0].pointer),
-                       k.add(pixel.base[0], tap.offset[0]), sources[0].feature};
+  InputElement element{k.notZero(k.bitAnd(pixel.valid, tap.bit)), open(sources[0]), k.add(pixel.base[0], tap.offset[0]),
+                       sources[0].feature};
   for (size_t s = 1; s < sources.size(); ++s) {
     Value here = k.notZero(k.bitAnd(pixel.inSlab[s], tap.bit));
-    element.buffer = k.select(here, open(sources[s].pointer), element.buffer);
+    element.buffer = k.select(here, open(sources[s]), element.buffer);
     element.offset = k.select(here, k.add(pixel.base[s], tap.offset[s]), element.offset);
     element.featureStride = k.select(here, sources[s].feature, element.featureStride);
+  }
+  return element;
+}
+
+InputElement InputReader::element(Value batch, ValueRange at, Value feature, Value exists) {
+  InputElement element{exists, {}, {}, {}};
+  for (size_t d = 0; d < dims.size(); ++d)
+    element.reads = k.bitAnd(element.reads, k.within(k.sub(at[d], dims[d].validBegin), dims[d].validCount));
+  for (const Source &source : sources) {
+    Value offset = k.add(k.mul(batch, source.batch), k.mul(feature, source.feature)), here = k.yes();
+    for (size_t d = 0; d < dims.size(); ++d) {
+      offset = k.add(offset, k.mul(k.sub(at[d], origin(source, d)), source.spatial[d]));
+      if (source.halo >= 0)
+        here = k.bitAnd(here, isIn(source, d, at[d]));
+    }
+    bool shard = source.halo < 0;
+    element.buffer = shard ? open(source) : k.select(here, open(source), element.buffer);
+    element.offset = shard ? offset : k.select(here, offset, element.offset);
+    element.featureStride = shard ? source.feature : k.select(here, source.feature, element.featureStride);
   }
   return element;
 }

@@ -59,12 +59,17 @@ public:
   /// unless `live`.
   TapInput tap(mlir::ValueRange taps, mlir::Value features, mlir::Value live);
   InputElement element(const PixelInput &pixel, const TapInput &tap);
+  /// The element of a batch element and feature at these coordinates, without
+  /// words: for kernels whose taps differ by thread. Not read unless `exists`.
+  InputElement element(mlir::Value batch, mlir::ValueRange at, mlir::Value feature, mlir::Value exists);
 
   /// Number of pixels, and of those of one batch element.
   mlir::Value pixels() const { return pixelCount; }
   mlir::Value positions() const { return positionCount; }
   /// Batch element and position of a pixel.
   llvm::SmallVector<mlir::Value> coordinates(mlir::Value m);
+  /// Coordinate that output `o` reads by tap 0 of dimension `d`.
+  mlir::Value first(size_t d, mlir::Value o);
   /// Number of a tap, the last spatial dimension fastest.
   mlir::Value tapNumber(mlir::ValueRange taps);
 
@@ -86,7 +91,9 @@ private:
   mlir::Value tapWord(llvm::ArrayRef<Flags> flags);
   Flags validTaps(size_t d, mlir::Value first);
   Flags tapsIn(const Source &source, size_t d, mlir::Value first);
+  mlir::Value isIn(const Source &source, size_t d, mlir::Value at);
   mlir::Value origin(const Source &source, size_t d);
+  mlir::Value open(const Source &source);
 
   KernelCode &k;
   const ConvShape &shape;

@@ -38,12 +38,10 @@ OutputWriter::OutputWriter(KernelCode &k, const ConvShape &shape, InputReader &i
 
 Value OutputWriter::pixelOffset(Value m) {
   if (shape.densePixels)
-    return k.mul(m, spatial.empty() ? batch : spatial.back());
-  if (shape.densePositions) {
-    Value inBatch = k.rem(m, input.positions());
-    return k.add(k.mul(k.div(m, input.positions()), batch),
-                 spatial.empty() ? k.constant(0) : k.mul(inBatch, spatial.back()));
-  }
+    return k.add(base, k.mul(m, spatial.empty() ? batch : spatial.back()));
+  if (shape.densePositions && !spatial.empty())
+    return k.add(base,
+                 k.add(k.mul(k.div(m, input.positions()), batch), k.mul(k.rem(m, input.positions()), spatial.back())));
   SmallVector<Value> at = input.coordinates(m);
   Value offset = k.add(base, k.mul(at[0], batch));
   for (size_t d = 0; d < spatial.size(); ++d)
@@ -58,8 +56,9 @@ Value OutputWriter::loadBias(int64_t count) {
     return type == wide ? v : arith::ExtFOp::create(k.b, k.loc, wide, v).getResult();
   };
   if (count == width && wholeFeatures && shape.bias.isVector(kFeature, width))
-    return extend(vector::LoadOp::create(k.b, k.loc, type, bias, k.unsignedIndex(first), /*nontemporal=*/false,
-                                         llvm::MaybeAlign(16)));
+    return extend(vector::LoadOp::create(
+        k.b, k.loc, type, bias, k.unsignedIndex(first), /*nontemporal=*/false,
+        llvm::MaybeAlign(std::min<int64_t>(width * shape.result.getIntOrFloatBitWidth() / 8, 16))));
   Value values = arith::ConstantOp::create(k.b, k.loc, k.b.getZeroAttr(type));
   // Features beyond the last read the last one's bias: its address exists.
   Value last = k.sub(outputs, k.constant(1)), begin = k.sub(first, inGroup);
@@ -109,8 +108,9 @@ Value OutputWriter::finish(Value sums) {
 }
 
 void OutputWriter::storeAt(Value values, Value offset) {
+  int64_t bytes = width * shape.result.getIntOrFloatBitWidth() / 8;
   vector::StoreOp::create(k.b, k.loc, values, pointer, k.unsignedIndex(offset), /*nontemporal=*/false,
-                          llvm::MaybeAlign(16));
+                          llvm::MaybeAlign(std::min<int64_t>(bytes, 16)));
 }
 
 void OutputWriter::storeFeatures(Value m, ValueRange parts) {

@@ -15,6 +15,9 @@ public:
   /// stored together.
   OutputWriter(KernelCode &k, const ConvShape &shape, InputReader &input, int64_t width);
 
+  /// Writes `offset` elements further on.
+  void moveBy(mlir::Value offset) { base = k.add(base, offset); }
+
   /// Runs `body`, which stores sums of the `count` features from `feature` on.
   /// Features are numbers within the group, of which there are `outputs`;
   /// `groupOutput` is the group's first. Nothing happens where the first does not

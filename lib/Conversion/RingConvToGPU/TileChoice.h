@@ -33,10 +33,11 @@ double tileCost(const TileOption &option, int64_t pixels, int64_t outputs, int64
 Tile chooseTile(llvm::ArrayRef<TileOption> options, int64_t pixels, int64_t outputs, int64_t groups,
                 int64_t multiprocessors);
 
-/// The tiles of each kernel; of those by fused multiply-adds the ones whose copies
-/// divide evenly among the threads for this shape.
-llvm::SmallVector<TileOption> tilesF16();
-llvm::SmallVector<TileOption> tilesFMA(const ConvShape &shape);
+/// The tiles of each kernel: those whose copies divide evenly among the threads.
+llvm::SmallVector<TileOption> tilesImplicitGemmF16(const ConvShape &shape);
+llvm::SmallVector<TileOption> tilesImplicitGemmFMA(const ConvShape &shape);
+llvm::SmallVector<TileOption> tilesFilterGradientF16(const ConvShape &shape);
+llvm::SmallVector<TileOption> tilesGatherGemmFMA(const ConvShape &shape);
 
 } // namespace ringconv
 

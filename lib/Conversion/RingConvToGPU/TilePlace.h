@@ -5,7 +5,7 @@
 #define RINGCONV_LIB_CONVERSION_RINGCONVTOGPU_TILEPLACE_H
 
 #include "ConvKernels.h"
-#include "CopyPipeline.h"
+#include "TapWalk.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
@@ -50,10 +50,10 @@ public:
   Value firstOutput(Value group) { return k.mul(group, outputs); }
   /// Offset of output feature `o` (of all groups) and input feature `i`, tap 0.
   Value row(Value o, Value i) { return k.add(offset, k.add(k.mul(o, batch), k.mul(i, feature))); }
-  /// What a step adds to it.
-  Value step(const SumStep &step) {
-    Value offset = k.mul(step.feature, feature);
-    for (auto [tap, stride] : llvm::zip(step.taps, taps))
+  /// What input feature `i` further on and these taps add to it.
+  Value step(Value i, mlir::ValueRange at) {
+    Value offset = k.mul(i, feature);
+    for (auto [tap, stride] : llvm::zip(at, taps))
       offset = k.add(offset, k.mul(tap, stride));
     return offset;
   }
@@ -74,8 +74,9 @@ private:
   llvm::SmallVector<Value> taps;
 };
 
-/// Ends the kernel and launches it on the grid of TilePlace.
-void launchTiles(KernelCode &k, const ConvShape &shape, const Tile &tile, int64_t sharedBytes);
+/// Ends the kernel and launches it on the grid of TilePlace; `slices` may take the
+/// place of groups.
+void launchTiles(KernelCode &k, const ConvShape &shape, const Tile &tile, int64_t sharedBytes, int64_t slices = 1);
 
 } // namespace ringconv
 
