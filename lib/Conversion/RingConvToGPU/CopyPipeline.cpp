@@ -50,6 +50,7 @@ SmallVector<Value> CopyPipeline::run(SumWalk &walk, ValueRange sums,
     commit();
     ahead = walk.next(ahead);
   }
+  Value lastFilled = k.sub(steps, k.constant(slots - 1));
   // Sums, the position of the copies, the slot to read, the slot to fill.
   SmallVector<Value> state(sums);
   state.append(ahead);
@@ -58,7 +59,7 @@ SmallVector<Value> CopyPipeline::run(SumWalk &walk, ValueRange sums,
     ValueRange position = now.slice(sums.size(), now.size() - sums.size() - 2);
     Value read = now.drop_back().back(), write = now.back();
     waitForOldest();
-    fill(position, k.within(k.add(step, slots - 1), steps), write);
+    fill(position, k.compare(arith::CmpIPredicate::slt, step, lastFilled), write);
     commit();
     SmallVector<Value> next = compute(read, now.take_front(sums.size()));
     next.append(walk.next(position));

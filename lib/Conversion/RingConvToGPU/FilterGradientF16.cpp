@@ -125,7 +125,9 @@ void FilterGradientF16::fill(const TermWalk &walk, ValueRange state, Value live,
   for (auto [i, to] : llvm::enumerate(columns.to)) {
     TermWalk::Term term = walk.at(state, tile.blockM == tile.blockN ? i : row++);
     Value exists = k.bitAnd(k.bitAnd(live, term.exists), columns.exists);
-    Value from = k.add(filter.row(columns.first, term.feature), filter.step(k.constant(0), term.taps));
+    std::optional<int64_t> stride = filter.termStride();
+    Value from = k.add(filter.row(columns.first, k.constant(0)),
+                       stride ? k.mul(term.number, *stride) : filter.step(term.feature, term.taps));
     pipeline.copy(filter.pointer, k.unsignedIndex(from), k.unsignedIndex(k.add(to, slot)), kChunk, exists);
   }
 }

@@ -86,10 +86,12 @@ Value TermWalk::steps() {
   return k.b.createOrFold<arith::MinUIOp>(k.loc, left, k.constant(plan.perSlice));
 }
 
+/// The first term of the step; per row its input feature and taps.
 SmallVector<Value> TermWalk::begin() {
-  SmallVector<Value> state;
+  Value first = k.mul(slice, plan.perSlice * plan.depth);
+  SmallVector<Value> state{first};
   for (Value row : rows) {
-    Value term = k.add(k.mul(slice, plan.perSlice * plan.depth), row);
+    Value term = k.add(first, row);
     SmallVector<Value> place(shape.dims.size() + 1);
     for (size_t d = shape.dims.size(); d-- > 0;) {
       place[d + 1] = k.rem(term, shape.dims[d].taps);
@@ -104,26 +106,29 @@ SmallVector<Value> TermWalk::begin() {
 /// Adds `depth`, written in the same mixed radix, digit by digit.
 SmallVector<Value> TermWalk::next(ValueRange state) {
   SmallVector<Value> result(state);
+  result[0] = k.add(state[0], plan.depth);
   size_t digits = shape.dims.size() + 1;
   for (size_t row = 0; row < rows.size(); ++row) {
     Value carry = k.constant(0);
     int64_t rest = plan.depth;
     for (size_t d = shape.dims.size(); d-- > 0;) {
       int64_t radix = shape.dims[d].taps;
-      Value &digit = result[row * digits + d + 1];
+      Value &digit = result[1 + row * digits + d + 1];
       digit = k.add(k.add(digit, rest % radix), carry);
       rest /= radix;
       Value wraps = k.compare(arith::CmpIPredicate::uge, digit, k.constant(radix));
       digit = k.select(wraps, k.sub(digit, k.constant(radix)), digit);
       carry = k.select(wraps, k.constant(1), k.constant(0));
     }
-    Value &feature = result[row * digits];
+    Value &feature = result[1 + row * digits];
     feature = k.add(k.add(feature, rest), carry);
   }
   return result;
 }
 
 TermWalk::Term TermWalk::at(ValueRange state, size_t row) const {
-  ValueRange digits = state.slice(row * (shape.dims.size() + 1), shape.dims.size() + 1);
-  return {k.within(digits[0], shape.features), digits[0], SmallVector<Value>(digits.drop_front())};
+  size_t count = shape.dims.size() + 1;
+  ValueRange digits = state.drop_front().slice(row * count, count);
+  Value number = k.add(state[0], rows[row]);
+  return {k.within(number, shape.features * shape.taps()), number, digits[0], SmallVector<Value>(digits.drop_front())};
 }

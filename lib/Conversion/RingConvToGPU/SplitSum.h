@@ -53,7 +53,7 @@ public:
       : k(k), shape(shape), plan(plan), slice(slice), rows(rows.begin(), rows.end()) {}
 
   struct Term {
-    mlir::Value exists, feature;
+    mlir::Value exists, number, feature;
     llvm::SmallVector<mlir::Value> taps;
   };
   Term at(mlir::ValueRange state, size_t row) const;

@@ -57,6 +57,20 @@ public:
       offset = k.add(offset, k.mul(tap, stride));
     return offset;
   }
+  /// The distance of neighbouring terms, where input features and taps, in this
+  /// order, are one dense dimension.
+  std::optional<int64_t> termStride() const {
+    std::optional<int64_t> last = mlir::getConstantIntValue(shape.filter.feature), expected;
+    if (!shape.dims.empty())
+      last = mlir::getConstantIntValue(shape.filter.spatial.back());
+    expected = last;
+    for (size_t d = shape.dims.size(); d-- > 0 && expected;) {
+      if (mlir::getConstantIntValue(shape.filter.spatial[d]) != expected)
+        return std::nullopt;
+      *expected *= shape.dims[d].taps;
+    }
+    return mlir::getConstantIntValue(shape.filter.feature) == expected ? last : std::nullopt;
+  }
   /// True if a block of `width` output features has some that do not exist.
   bool hasTail(int64_t width) const {
     std::optional<int64_t> known = mlir::getConstantIntValue(shape.outputs);
