@@ -145,8 +145,8 @@ static void buildKernelPipeline(OpPassManager &module) {
   pm.addPass(arith::createArithExpandOpsPass());
   pm.addPass(createSCFToControlFlowPass());
   pm.addPass(createConvertNVGPUToNVVMPass());
-  pm.addPass(createConvertVectorToLLVMPass());
   pm.addPass(createConvertMathToLLVMPass());
+  // Vectors too: only here are memory spaces of the gpu dialect known.
   pm.addPass(createConvertGpuOpsToNVVMOps());
   pm.addPass(createConvertNVVMToLLVMPass());
   pm.addPass(createReconcileUnrealizedCastsPass());

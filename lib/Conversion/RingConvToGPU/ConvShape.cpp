@@ -99,6 +99,17 @@ int64_t ConvShape::taps() const {
   return product;
 }
 
+/// A slab begins where its side does, in its own dimension; it is extended in
+/// earlier ones and has the shard's range in later ones.
+OpFoldResult ConvShape::origin(OpBuilder &b, Location loc, size_t s, size_t d) const {
+  const ConvDim &dim = dims[d];
+  if (dim.halo < 0 || dim.halo < haloOf(s))
+    return b.getIndexAttr(0);
+  if (dim.halo > haloOf(s))
+    return dim.low;
+  return isHigh(s) ? HostNumbers{b, loc}.add(dim.low, dim.own) : OpFoldResult(b.getIndexAttr(0));
+}
+
 /// The window numbers of the operation, attributes where they are static.
 static SmallVector<OpFoldResult> mixed(ArrayRef<int64_t> list, OperandRange::iterator &next, OpBuilder &b) {
   SmallVector<OpFoldResult> values;

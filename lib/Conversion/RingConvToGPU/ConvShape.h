@@ -71,6 +71,11 @@ struct ConvShape {
   bool densePositions = false, densePixels = false;
 
   int64_t taps() const;
+  /// Extended coordinate, in dimension `d`, of the first element of source `s`.
+  mlir::OpFoldResult origin(mlir::OpBuilder &b, mlir::Location loc, size_t s, size_t d) const;
+  /// The dimension with slabs that source `s` is a slab of, -1 for the shard.
+  static int64_t haloOf(size_t s) { return s == 0 ? -1 : int64_t(s - 1) / 2; }
+  static bool isHigh(size_t s) { return s != 0 && (s - 1) % 2; }
   /// True if no sum of strides times extents needs more than 31 bits.
   bool fits32Bits() const;
 };

@@ -220,20 +220,12 @@ std::string ringconv::whyNotFilterGradientF16(const ConvShape &shape) {
 }
 
 bool ringconv::prepareFilterGradientF16(LocalConvOp op, KernelModule &kernels, ConvShape &shape) {
-  bool copied = false;
-  auto prepare = [&](ConvBuffer &buffer) {
-    if (buffer.isVector(kBatch, kChunk))
-      return;
-    SmallVector<int64_t> order{kFeature};
-    for (size_t n = 0; n < shape.dims.size(); ++n)
-      order.push_back(n);
-    order.push_back(kBatch);
-    repack(op, kernels, buffer, order, kChunk);
-    copied = true;
-  };
-  llvm::for_each(shape.sources, prepare);
-  prepare(shape.filter);
-  return copied;
+  SmallVector<int64_t> order{kFeature};
+  for (size_t n = 0; n < shape.dims.size(); ++n)
+    order.push_back(n);
+  order.push_back(kBatch);
+  return repackUnless(op, kernels, shape, order, kChunk,
+                      [](const ConvBuffer &buffer) { return buffer.isVector(kBatch, kChunk); });
 }
 
 void ringconv::makeFilterGradientF16(LocalConvOp op, KernelModule &kernels, const ConvShape &shape, const Tile &tile) {

@@ -22,6 +22,8 @@ struct HostNumbers {
   Number sub(Number x, Number y) { return make<mlir::arith::SubIOp>(x, y); }
   Number mul(Number x, Number y) { return make<mlir::arith::MulIOp>(x, y); }
   Number mul(Number x, int64_t y) { return mul(x, constant(y)); }
+  Number min(Number x, Number y) { return make<mlir::arith::MinSIOp>(x, y); }
+  Number max(Number x, Number y) { return make<mlir::arith::MaxSIOp>(x, y); }
   /// Rounded down (up), for any sign of x and y > 0.
   Number floorDiv(Number x, int64_t y) { return make<mlir::arith::FloorDivSIOp>(x, constant(y)); }
   Number ceilDiv(Number x, int64_t y) { return make<mlir::arith::CeilDivSIOp>(x, constant(y)); }

@@ -202,19 +202,13 @@ std::string ringconv::whyNotImplicitGemmF16(const ConvShape &shape) {
 
 /// Operands are read by chunks of features: features innermost, a multiple of them.
 bool ringconv::prepareImplicitGemmF16(LocalConvOp op, KernelModule &kernels, ConvShape &shape) {
-  bool padded = shape.features % kChunk != 0, copied = false;
-  auto prepare = [&](ConvBuffer &buffer) {
-    if (!padded && buffer.isVector(kFeature, kChunk))
-      return;
-    SmallVector<int64_t> order{kBatch};
-    for (size_t n = 0; n < shape.dims.size(); ++n)
-      order.push_back(n);
-    order.push_back(kFeature);
-    repack(op, kernels, buffer, order, kChunk);
-    copied = true;
-  };
-  llvm::for_each(shape.sources, prepare);
-  prepare(shape.filter);
+  bool padded = shape.features % kChunk != 0;
+  auto fits = [&](const ConvBuffer &buffer) { return !padded && buffer.isVector(kFeature, kChunk); };
+  SmallVector<int64_t> order{kBatch};
+  for (size_t n = 0; n < shape.dims.size(); ++n)
+    order.push_back(n);
+  order.push_back(kFeature);
+  bool copied = repackUnless(op, kernels, shape, order, kChunk, fits);
   shape.features = llvm::alignTo(shape.features, kChunk);
   return copied;
 }

@@ -175,7 +175,7 @@ bool ringconv::prepareImplicitGemmFMA(LocalConvOp op, KernelModule &kernels, Con
   for (size_t n = 0; n < shape.dims.size(); ++n)
     order.push_back(n);
   order.append({kInput, kOutput});
-  repack(op, kernels, shape.filter, order);
+  repackFilter(op, kernels, shape, order);
   return true;
 }
 

@@ -14,13 +14,10 @@ std::string ringconv::whyNotTaps(const ConvShape &shape) {
 
 InputReader::InputReader(KernelCode &k, const ConvShape &shape) : k(k), shape(shape) {
   wordType = k.b.getIntegerType(shape.taps() <= 32 ? 32 : 64);
-  addSource(shape.sources[0], -1, false);
-  for (size_t i = 1; i < shape.sources.size(); ++i) {
-    int64_t halo = (i - 1) / 2;
-    bool high = (i - 1) % 2;
-    const ConvDim &dim = *llvm::find_if(shape.dims, [&](const ConvDim &d) { return d.halo == halo; });
-    if (!isConstantIntValue(high ? dim.high : dim.low, 0))
-      addSource(shape.sources[i], halo, high);
+  for (size_t s = 0; s < shape.sources.size(); ++s) {
+    auto *dim = llvm::find_if(shape.dims, [&](const ConvDim &d) { return s && d.halo == ConvShape::haloOf(s); });
+    if (s == 0 || !isConstantIntValue(ConvShape::isHigh(s) ? dim->high : dim->low, 0))
+      addSource(s);
   }
   Value batch = k.number(shape.batch);
   positionCount = k.constant(1);
@@ -42,15 +39,18 @@ InputReader::InputReader(KernelCode &k, const ConvShape &shape) : k(k), shape(sh
   pixelCount = k.mul(batch, positionCount);
 }
 
-void InputReader::addSource(const ConvBuffer &buffer, int64_t halo, bool high) {
+void InputReader::addSource(size_t s) {
+  const ConvBuffer &buffer = shape.sources[s];
   Source source;
   source.pointer = k.pointer(buffer.buffer);
   source.batch = k.number(buffer.batch);
   source.feature = k.number(buffer.feature);
-  for (OpFoldResult stride : buffer.spatial)
-    source.spatial.push_back(k.number(stride));
-  source.halo = halo;
-  source.high = high;
+  source.halo = ConvShape::haloOf(s);
+  source.high = ConvShape::isHigh(s);
+  for (size_t d = 0; d < shape.dims.size(); ++d) {
+    source.spatial.push_back(k.number(buffer.spatial[d]));
+    source.origin.push_back(k.number(shape.origin(k.kernel.host, k.loc, s, d)));
+  }
   sources.push_back(source);
 }
 
@@ -131,16 +131,6 @@ InputReader::Flags InputReader::tapsIn(const Source &source, size_t d, Value fir
   return flags;
 }
 
-/// Extended coordinate of the first element of `source`.
-Value InputReader::origin(const Source &source, size_t d) {
-  int64_t halo = shape.dims[d].halo;
-  if (halo < source.halo || halo < 0)
-    return k.constant(0);
-  if (halo > source.halo)
-    return dims[d].low;
-  return source.high ? k.add(dims[d].low, dims[d].own) : k.constant(0);
-}
-
 Value InputReader::first(size_t d, Value o) { return k.add(k.mul(o, shape.dims[d].stride), dims[d].offset); }
 
 PixelInput InputReader::pixel(Value m, Value feature) {
@@ -157,7 +147,7 @@ PixelInput InputReader::pixel(Value m, Value feature) {
     Value base = k.add(k.mul(at[0], source.batch), k.mul(feature, source.feature));
     SmallVector<Flags> inside;
     for (size_t d = 0; d < dims.size(); ++d) {
-      base = k.add(base, k.mul(k.sub(start[d], origin(source, d)), source.spatial[d]));
+      base = k.add(base, k.mul(k.sub(start[d], source.origin[d]), source.spatial[d]));
       if (source.halo >= 0)
         inside.push_back(tapsIn(source, d, start[d]));
     }
@@ -207,7 +197,7 @@ InputElement InputReader::element(Value batch, ValueRange at, Value feature, Val
   for (const Source &source : sources) {
     Value offset = k.add(k.mul(batch, source.batch), k.mul(feature, source.feature)), here = k.yes();
     for (size_t d = 0; d < dims.size(); ++d) {
-      offset = k.add(offset, k.mul(k.sub(at[d], origin(source, d)), source.spatial[d]));
+      offset = k.add(offset, k.mul(k.sub(at[d], source.origin[d]), source.spatial[d]));
       if (source.halo >= 0)
         here = k.bitAnd(here, isIn(source, d, at[d]));
     }

@@ -81,18 +81,17 @@ private:
   /// A buffer: strides, and which side of which dimension with slabs it is.
   struct Source {
     mlir::Value pointer, batch, feature;
-    llvm::SmallVector<mlir::Value> spatial;
+    llvm::SmallVector<mlir::Value> spatial, origin;
     int64_t halo = -1;
     bool high = false;
   };
   using Flags = llvm::SmallVector<mlir::Value>;
 
-  void addSource(const ConvBuffer &buffer, int64_t halo, bool high);
+  void addSource(size_t s);
   mlir::Value tapWord(llvm::ArrayRef<Flags> flags);
   Flags validTaps(size_t d, mlir::Value first);
   Flags tapsIn(const Source &source, size_t d, mlir::Value first);
   mlir::Value isIn(const Source &source, size_t d, mlir::Value at);
-  mlir::Value origin(const Source &source, size_t d);
   mlir::Value open(const Source &source);
 
   KernelCode &k;
