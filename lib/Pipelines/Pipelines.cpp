@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Linalg/Passes.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -134,10 +135,11 @@ void ringconv::buildHostPipeline(OpPassManager &pm, const HostOptions &options, 
 }
 
 /// Kernels to NVVM. Buffers become descriptors before anything looks at memrefs,
-/// and functions become arithmetic before gpu-to-nvvm would call libdevice.
-static void buildKernelPipeline(OpPassManager &module) {
+/// and functions become arithmetic.
+void ringconv::buildKernelPipeline(OpPassManager &module) {
   auto &pm = module.nest<gpu::GPUModuleOp>();
   pm.addPass(ringconv::createLowerBufferCastsPass());
+  pm.addPass(math::createMathExtendToSupportedTypes());
   pm.addPass(ringconv::createExpandMathPass());
   pm.addPass(createLowerAffinePass());
   pm.addPass(memref::createExpandStridedMetadataPass());
@@ -145,9 +147,8 @@ static void buildKernelPipeline(OpPassManager &module) {
   pm.addPass(arith::createArithExpandOpsPass());
   pm.addPass(createSCFToControlFlowPass());
   pm.addPass(createConvertNVGPUToNVVMPass());
-  pm.addPass(createConvertMathToLLVMPass());
-  // Vectors too: only here are memory spaces of the gpu dialect known.
-  pm.addPass(createConvertGpuOpsToNVVMOps());
+  // Vectors too: only there are the gpu dialect's memory spaces known.
+  pm.addPass(ringconv::createLowerKernelsPass());
   pm.addPass(createConvertNVVMToLLVMPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
   pm.addPass(createCanonicalizerPass());

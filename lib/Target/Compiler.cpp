@@ -5,6 +5,7 @@
 #include "ringconv/Dialect/RingConv/Transforms/Partition.h"
 #include "ringconv/Dialect/RingConv/Transforms/Passes.h"
 #include "ringconv/Pipelines/Pipelines.h"
+#include "ringconv/Support/LLVMVersion.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
@@ -13,11 +14,8 @@
 #include "llvm/ADT/SetVector.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/Linker/Linker.h"
-#include "llvm/MC/MCSubtargetInfo.h"
-#include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/SHA1.h"
 #include "llvm/Support/TargetSelect.h"
-#include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Host.h"
 
 using namespace mlir;
@@ -111,7 +109,7 @@ static FailureOr<std::unique_ptr<llvm::TargetMachine>> makeMachine(Location loc,
   llvm::InitializeNativeTargetAsmPrinter();
   llvm::Triple triple(llvm::sys::getDefaultTargetTriple());
   std::string error, features;
-  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
+  const llvm::Target *target = version::lookupTarget(triple, error);
   if (!target)
     return emitError(loc) << "no code generator for " << triple.str() << ": " << error, failure();
   std::string name = cpu.str();
@@ -121,13 +119,12 @@ static FailureOr<std::unique_ptr<llvm::TargetMachine>> makeMachine(Location loc,
       if (cpu == "native")
         features += (features.empty() ? "" : ",") + std::string(feature.second ? "+" : "-") + feature.first().str();
   }
-  std::unique_ptr<llvm::MCSubtargetInfo> check(target->createMCSubtargetInfo(triple, "", ""));
+  std::unique_ptr<llvm::MCSubtargetInfo> check = version::createSubtargetInfo(*target, triple);
   if (!check || !check->isCPUStringValid(name))
     return emitError(loc) << "unknown target cpu '" << cpu << "'", failure();
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
-      triple, name, features, options, llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default));
+  std::unique_ptr<llvm::TargetMachine> machine = version::createTargetMachine(*target, triple, name, features, options);
   if (!machine)
     return emitError(loc) << "no code generator for " << triple.str() << ", cpu " << name, failure();
   return machine;
@@ -259,6 +256,7 @@ static void describeOperands(const ProgramInfo &info, CompiledProgram &program) 
       os << word << ' ' << i << (o.name.empty() ? "" : " (" + o.name + ")") << (o.parameter ? ", parameter" : "")
          << ": " << o.whole << ", cut as " << o.sharding;
       program.signature.push_back(line);
+      llvm::raw_string_ostream(program.cuts.emplace_back()) << o.sharding;
     }
 }
 
@@ -298,8 +296,7 @@ FailureOr<CompiledProgram> ringconv::compileProgram(ModuleOp module, const Compi
     if (llvm::Linker::linkModules(**llvmModule, std::move(*reference)))
       return emitError(module.getLoc()) << "the reference program cannot be linked", failure();
   }
-  (*llvmModule)->setTargetTriple((*machine)->getTargetTriple());
-  (*llvmModule)->setDataLayout((*machine)->createDataLayout());
+  version::setTarget(**llvmModule, **machine);
   emitProgram(**llvmModule, *info, options.reference ? StringRef(referenceName) : StringRef());
   program.module = std::move(*llvmModule);
   program.machine = std::move(*machine);

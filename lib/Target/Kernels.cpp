@@ -97,9 +97,10 @@ FailureOr<std::string> ringconv::emitPTX(gpu::GPUModuleOp kernels, int64_t numbe
 std::string ringconv::findPtxas() {
   if (const char *given = getenv("RINGCONV_PTXAS"))
     return given;
-  for (ArrayRef<StringRef> paths : {ArrayRef<StringRef>(), ArrayRef<StringRef>("/usr/local/cuda/bin")})
-    if (auto found = llvm::sys::findProgramByName("ptxas", paths))
-      return *found;
+  if (auto found = llvm::sys::findProgramByName("ptxas"))
+    return *found;
+  if (auto found = llvm::sys::findProgramByName("ptxas", {"/usr/local/cuda/bin"}))
+    return *found;
   return "";
 }
 

@@ -4,7 +4,6 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Path.h"
 #include <cstdlib>
 
 using namespace mlir;
@@ -13,7 +12,8 @@ bool ringconv::isSpeaker() {
   for (const char *name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"})
     if (const char *rank = std::getenv(name))
       return StringRef(rank) == "0";
-  return true;
+  const char *rank = std::getenv("RANK");
+  return !rank || !std::getenv("TORCHELASTIC_RUN_ID") || StringRef(rank) == "0";
 }
 
 int ringconv::reportError(StringRef tool, const Twine &text) {
@@ -54,12 +54,4 @@ OwningOpRef<ModuleOp> ringconv::readProgram(StringRef tool, StringRef file, MLIR
     return {};
   }
   return parseSourceFile<ModuleOp>(file, &context);
-}
-
-std::string ringconv::findRuntime(const char *argv0) {
-  std::string self = llvm::sys::fs::getMainExecutable(argv0, reinterpret_cast<void *>(&findRuntime));
-  SmallString<256> path(llvm::sys::path::parent_path(self));
-  llvm::sys::path::append(path, "..", "lib", "libringconv_rt.a");
-  llvm::sys::path::remove_dots(path, true);
-  return llvm::sys::fs::exists(path) ? std::string(path) : std::string();
 }

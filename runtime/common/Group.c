@@ -93,6 +93,7 @@ void rcrt_free_groups(ringconv_context *context) {
       context->transport->forget(context, g);
     free_side(&g->send);
     free_side(&g->receive);
+    rcrt_free_sum(g);
     free(g->arena);
     free(g);
   }
@@ -234,6 +235,13 @@ int32_t rcrt_wait_group(ringconv_context *context, rcrt_group *group) {
   return RCRT_OK;
 }
 
+int32_t rcrt_test_group(ringconv_context *context, rcrt_group *group, bool *done) {
+  int32_t code = context->transport->test(context, group, done);
+  if (!code && *done)
+    group->state = RCRT_IDLE;
+  return code;
+}
+
 int32_t rcrt_give_up(ringconv_context *context, int32_t code) {
   if (!code || context->given_up || !context->transport)
     return code;
@@ -293,11 +301,15 @@ RCRT_API int32_t ringconv_rt_recv(ringconv_context *context, int64_t exchange, i
 RCRT_API int32_t ringconv_rt_post(ringconv_context *context, int64_t exchange) {
   rcrt_group *group;
   int32_t code = find(context, exchange, RCRT_OPEN, &group);
-  return rcrt_give_up(context, code ? code : rcrt_post_group(context, group));
+  if (!code)
+    code = rcrt_post_group(context, group);
+  return rcrt_give_up(context, code ? code : rcrt_advance_sums(context));
 }
 
 RCRT_API int32_t ringconv_rt_wait(ringconv_context *context, int64_t exchange) {
   rcrt_group *group;
   int32_t code = find(context, exchange, RCRT_POSTED, &group);
+  if (!code)
+    code = rcrt_advance_sums(context);
   return rcrt_give_up(context, code ? code : rcrt_wait_group(context, group));
 }

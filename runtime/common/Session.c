@@ -181,6 +181,7 @@ RCRT_API int32_t ringconv_session_set_parameters(ringconv_session *session, cons
     return session->context.code;
   int32_t code = set_inputs(session, parameters, true);
   session->has_parameters = code == RCRT_OK;
+  rcrt_empty_kept(&session->context);
   return code;
 }
 
@@ -272,11 +273,11 @@ RCRT_API void ringconv_session_destroy(ringconv_session *session) {
   ringconv_context *context = &session->context;
   rcrt_free_groups(context);
   rcrt_cuda_close(context);
+  rcrt_free_kept(context);
   if (context->transport)
     context->transport->close(context);
   free(context->op_times);
   free(context->events.events);
-  free(context->scratch);
   free(session->in);
   free(session->out);
   free(session);

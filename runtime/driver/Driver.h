@@ -12,6 +12,7 @@
 #ifndef RINGCONV_DRIVER_DRIVER_H
 #define RINGCONV_DRIVER_DRIVER_H
 
+#include "common/Safetensors.h"
 #include "common/SessionState.h"
 
 #include <pthread.h>
@@ -27,7 +28,7 @@ typedef struct rcrt_flags {
   uint64_t seed;
   int64_t repeat;
   int32_t transport;
-  const char *json, *trace;
+  const char *json, *trace, *params;
 } rcrt_flags;
 
 /* program NULL: inputs and outputs are checked as words only. false: `text`. */
@@ -61,6 +62,7 @@ typedef struct rcrt_driver {
   int32_t transport;
   int64_t size;
   ringconv_team *team;
+  rcrt_safetensors params; /* mapped for the life of the driver; nothing without --params */
   int64_t summary_bytes;
   char *summaries; /* of all positions */
   char token[40];  /* of temporary files, the same on all ranks */
@@ -73,7 +75,6 @@ typedef struct rcrt_driver {
   pthread_cond_t turn;
   int64_t arrived, round;
   bool bad, verdicts[2];
-  int start; /* 0: threads hold, 1: go, -1: give up */
 } rcrt_driver;
 
 typedef struct rcrt_device_shards rcrt_device_shards;
@@ -123,6 +124,9 @@ bool rcrt_gather(rcrt_rank *r, const void *mine, int64_t bytes, void *all);
 /* ---- Arrays ---- */
 /* Memory for a dense box; false: `text`. Never NULL, even without elements. */
 bool rcrt_allocate_box(const ringconv_operand *operand, const int64_t *sizes, void **data, char *text);
+/* The address of input `i` in the parameters' file, if it can be used there as
+ * it is: a whole tensor that is neither given by another file nor cut. */
+const void *rcrt_input_in_place(const rcrt_driver *d, int32_t i, const int64_t *sizes);
 /* The box of input `i` from its file, or generated. */
 bool rcrt_load_input(const rcrt_driver *d, int32_t i, const int64_t *offsets, const int64_t *sizes, void *data,
                      char *text);
@@ -136,7 +140,7 @@ bool rcrt_device_prepare(rcrt_rank *r);
 /* Communicators. Collective. */
 bool rcrt_device_connect(rcrt_rank *r);
 /* Operations are timed where flags want to know it, but not inside of a graph. */
-void rcrt_device_time(rcrt_rank *r);
+bool rcrt_device_time(rcrt_rank *r);
 /* One run to its end; the outputs to the host. An error's text is the session's. */
 int32_t rcrt_device_run(rcrt_rank *r);
 int32_t rcrt_device_download(rcrt_rank *r, void *const *out);
@@ -179,11 +183,15 @@ typedef struct rcrt_launcher {
   int64_t rank, size;  /* size 0: started alone */
   const char *mpi;     /* "openmpi", "mpich", or NULL: any */
   const char *problem; /* a launcher that gives no ranks, with the remedy */
+  char address[280];   /* host:port where NCCL may meet, of a launcher without MPI; "": none */
 } rcrt_launcher;
 rcrt_launcher rcrt_find_launcher(void);
 /* Run all ranks as threads, or this process's rank; the exit code. */
 int rcrt_launch_threads(rcrt_driver *d);
 int rcrt_launch_mpi(rcrt_driver *d, const rcrt_launcher *launcher);
+int rcrt_launch_nccl(rcrt_driver *d, const rcrt_launcher *launcher);
+/* An error that every rank of a launcher finds: the first one says it. 1. */
+int rcrt_refuse(const rcrt_driver *d, const rcrt_launcher *launcher, const char *text);
 /* Memory for what ranks know of each other; false: `text`. */
 bool rcrt_allocate_driver(rcrt_driver *d, char *text);
 void rcrt_free_driver(rcrt_driver *d);

@@ -105,6 +105,8 @@ static bool allocate_shards(rcrt_rank *r) {
     char text[RCRT_TEXT];
     int32_t o = i - program->num_inputs;
     rcrt_box(&program->mesh, operand, r->position, offsets, sizes);
+    if (o < 0 && !program->cuda && rcrt_input_in_place(r->driver, i, sizes))
+      continue;
     void **data[] = {o < 0 ? &r->in[i] : &r->out[o], o >= 0 && twice ? &r->other[o] : NULL};
     for (int k = 0; k < 2 && data[k]; ++k)
       if (program->cuda ? !rcrt_device_allocate_host(r, i, data[k]) : !rcrt_allocate_box(operand, sizes, data[k], text))
@@ -120,7 +122,8 @@ static bool load_inputs(rcrt_rank *r) {
     int64_t offsets[RCRT_MAX_RANK], sizes[RCRT_MAX_RANK];
     char text[RCRT_TEXT];
     rcrt_box(&program->mesh, &program->inputs[i], r->position, offsets, sizes);
-    if (!rcrt_load_input(r->driver, i, offsets, sizes, r->in[i], text)) {
+    const void *shared = rcrt_input_in_place(r->driver, i, sizes);
+    if (!shared && !rcrt_load_input(r->driver, i, offsets, sizes, r->in[i], text)) {
       if (!r->code) { /* the file is at fault, whichever rank reads it */
         r->code = RCRT_ERR_ARGUMENT;
         snprintf(r->text, sizeof r->text, "%s", text);
@@ -128,7 +131,7 @@ static bool load_inputs(rcrt_rank *r) {
       return false;
     }
     if (program->inputs[i].flags & RINGCONV_PARAMETER)
-      r->parameters[parameters++] = r->in[i];
+      r->parameters[parameters++] = shared ? shared : r->in[i];
     else
       r->in_data[data++] = r->in[i];
   }
@@ -167,8 +170,8 @@ static bool run_all(rcrt_rank *r) {
   rcrt_driver *d = r->driver;
   double *seconds = rcrt_seconds_of(d, r->position);
   r->session->context.events.enabled = d->flags.trace != NULL;
-  if (d->program->cuda)
-    rcrt_device_time(r);
+  if (d->program->cuda && !rcrt_device_time(r))
+    return false;
   bool same = true;
   for (int64_t run = 0; run < d->flags.repeat; ++run) {
     int64_t begin = rcrt_now();
@@ -178,7 +181,7 @@ static bool run_all(rcrt_rank *r) {
     if (!code && d->program->cuda)
       code = rcrt_device_download(r, out);
     if (code) {
-      r->fatal = d->transport == RINGCONV_TRANSPORT_MPI;
+      r->fatal = d->transport != RINGCONV_TRANSPORT_THREADS;
       return session_error(r, code);
     }
     /* The others go on: a difference ends the work at the agreement. */
@@ -299,7 +302,7 @@ void rcrt_run_rank(rcrt_rank *r) {
   rcrt_driver *d = r->driver;
   if (!rcrt_agree(r, prepare(r)))
     return;
-  if (d->transport == RINGCONV_TRANSPORT_MPI)
+  if (d->transport != RINGCONV_TRANSPORT_THREADS)
     d->epoch = rcrt_now();
   if (d->program->cuda && !rcrt_agree(r, rcrt_device_connect(r)))
     return;

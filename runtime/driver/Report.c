@@ -195,6 +195,10 @@ static void json_outputs(FILE *f, const rcrt_driver *d) {
   }
 }
 
+static const char *transport_name(int32_t transport) {
+  return transport == RINGCONV_TRANSPORT_MPI ? "mpi" : transport == RINGCONV_TRANSPORT_NCCL ? "nccl" : "threads";
+}
+
 static void json_document(FILE *f, const rcrt_driver *d) {
   const ringconv_program *program = d->program;
   fputs("{\n  \"entry\": ", f);
@@ -210,7 +214,7 @@ static void json_document(FILE *f, const rcrt_driver *d) {
   fprintf(f,
           "},\n  \"num_ranks\": %" PRId64 ",\n  \"transport\": \"%s\",\n  \"repeat\": %" PRId64
           ",\n  \"median_seconds\": %.9g,\n  \"checked\": %s,\n  \"ops\": [",
-          d->size, d->transport == RINGCONV_TRANSPORT_MPI ? "mpi" : "threads", d->flags.repeat, slowest(d),
+          d->size, transport_name(d->transport), d->flags.repeat, slowest(d),
           d->flags.check ? "true" : "false");
   json_ops(f, d);
   fputs("],\n  \"ranks\": [", f);

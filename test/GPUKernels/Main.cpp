@@ -9,9 +9,12 @@
 // number of one of the function's arguments, of a workspace, or an integer.
 #include "ringconv/Conversion/Passes.h"
 #include "ringconv/Dialect/RingConv/IR/RingConv.h"
+#include "ringconv/Pipelines/Pipelines.h"
+
+#include "Target/Kernels.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/GPU/Pipelines/Passes.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -20,7 +23,6 @@
 #include "mlir/InitAllExtensions.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Target/LLVMIR/Dialect/All.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
@@ -56,20 +58,11 @@ static LogicalResult convert(ModuleOp module) {
 
 /// The PTX of the kernels of `module`.
 static FailureOr<std::string> lowerToPTX(ModuleOp module) {
-  gpu::GPUToNVVMPipelineOptions options;
-  options.cubinChip = "sm_" + std::to_string(arch);
-  options.cubinFeatures = arch >= 100 ? "+ptx86" : "+ptx80";
-  options.cubinFormat = "isa";
-  options.optLevel = 3;
-  options.kernelUseBarePtrCallConv = true;
   PassManager pm(module.getContext());
-  pm.addPass(createLowerBufferCastsPass());
-  gpu::buildLowerToNVVMPassPipeline(pm, options);
+  buildKernelPipeline(pm);
   if (failed(pm.run(module)))
     return failure();
-  auto binaries = module.getOps<gpu::BinaryOp>();
-  auto object = cast<gpu::ObjectAttr>((*binaries.begin()).getObjects()[0]);
-  return object.getObject().getValue().rtrim('\0').str();
+  return emitPTX(*module.getOps<gpu::GPUModuleOp>().begin(), arch);
 }
 
 /// What is passed: through casts and address arithmetic to where it comes from.
@@ -114,16 +107,13 @@ int main(int argc, char **argv) {
   DialectRegistry registry;
   registerAllDialects(registry);
   registerAllExtensions(registry);
-  registerAllGPUToLLVMIRTranslations(registry);
   registry.insert<RingConvDialect>();
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   OwningOpRef<ModuleOp> program = parseSourceFile<ModuleOp>(inputName, &context);
   if (!program || failed(convert(*program)))
     return 1;
   llvm::outs() << llvm::json::Value(describe(*program)) << "\n";
-  OwningOpRef<ModuleOp> device = ModuleOp::create(program->getLoc());
-  program->walk([&](gpu::GPUModuleOp module) { module->moveBefore(device->getBody(), device->getBody()->end()); });
-  FailureOr<std::string> ptx = lowerToPTX(*device);
+  FailureOr<std::string> ptx = lowerToPTX(*program);
   if (failed(ptx))
     return 1;
   std::error_code error;

@@ -19,6 +19,7 @@ struct Arguments {
   SmallVector<std::string> gpuArchs;
   ringconv::CompileOptions options;
   std::vector<char *> run;
+  bool badMesh = false; ///< an empty one was given
 };
 
 constexpr const char *compileHelp =
@@ -64,7 +65,7 @@ bool takeFlag(int argc, char **argv, int &i, Arguments &args) {
   if (const char *v = valueOf("entry", argc, argv, i))
     return o.entry = v, true;
   if (const char *v = valueOf("mesh", argc, argv, i))
-    return o.mesh = v, true;
+    return o.mesh = v, args.badMesh |= o.mesh.empty(), true;
   if (const char *v = valueOf("target-cpu", argc, argv, i))
     return o.cpu = v, true;
   if (word == "--no-vectorize")
@@ -82,7 +83,7 @@ bool takeFlag(int argc, char **argv, int &i, Arguments &args) {
   return false;
 }
 
-FailureOr<const ringconv_program *> compile(const Arguments &args) {
+FailureOr<ringconv::LoadedProgram> compile(const Arguments &args) {
   DialectRegistry registry;
   ringconv::registerDialects(registry);
   MLIRContext context(registry);
@@ -93,10 +94,12 @@ FailureOr<const ringconv_program *> compile(const Arguments &args) {
   FailureOr<ringconv::CompiledProgram> program = ringconv::compileProgram(*module, args.options);
   if (failed(program))
     return failure();
-  FailureOr<const void *> loaded = ringconv::loadInProcess(std::move(*program));
-  if (failed(loaded))
+  llvm::Expected<ringconv::LoadedProgram> loaded = ringconv::loadInProcess(std::move(*program));
+  if (!loaded) {
+    ringconv::reportError("ringconv-run", "cannot load the compiled program: " + toString(loaded.takeError()));
     return failure();
-  return static_cast<const ringconv_program *>(*loaded);
+  }
+  return std::move(*loaded);
 }
 } // namespace
 
@@ -126,6 +129,8 @@ int main(int argc, char **argv) {
   }
   if (args.input.empty())
     return ringconv::reportError("ringconv-run", "expected an MLIR file; see --help");
+  if (args.badMesh)
+    return ringconv::reportError("ringconv-run", "--mesh: expected axis=extent,..., got ''");
   StringRef target = args.options.target;
   if (target != "host" && target != "cuda")
     return ringconv::reportError("ringconv-run", "--target=" + target + " is not available, expected host or cuda");
@@ -133,9 +138,9 @@ int main(int argc, char **argv) {
     return 1;
   if (int code = ringconv_main(int(args.run.size()), args.run.data(), nullptr))
     return code;
-  FailureOr<const ringconv_program *> program = compile(args);
+  FailureOr<ringconv::LoadedProgram> program = compile(args);
   if (failed(program))
     return 1;
   args.run.push_back(nullptr);
-  return ringconv_main(int(args.run.size()) - 1, args.run.data(), *program);
+  return ringconv_main(int(args.run.size()) - 1, args.run.data(), program->descriptor);
 }

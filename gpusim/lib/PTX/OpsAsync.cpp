@@ -92,6 +92,8 @@ void copyAsync(Warp &w, const Inst &i) {
   w.pending.emplace_back();
   AsyncCopy &copy = w.pending.back();
   copy.mask = w.mask, copy.bytes = bytes;
+  copy.site = &i - w.kernel->code.data();
+  copy.tag = raceTag(w, inFlightTag);
   memcpy(copy.dst, to, sizeof to);
   memcpy(copy.group, w.asyncGroup, sizeof w.asyncGroup);
   for (uint32_t m = w.mask; m; m &= m - 1) {
@@ -155,7 +157,7 @@ bool decodeCopy(Decoder &d, const Stmt &s, Mods &m) {
     }
     flags |= isPred ? IgnoreSrc : HasSize;
   }
-  d.sharedWidth(4);
+  d.sharedWidth(bytes);
   uint32_t at = d.table({(uint32_t)to.offset});
   Inst &i = d.emit(copyAsync, Class::AsyncCopy);
   i.a = to.reg, i.b = from.reg, i.c = c, i.imm = from.offset;

@@ -280,7 +280,7 @@ bool gpusim::decodeMemory(Decoder &d, const Stmt &s) {
       space != Space::Local)
     d.fail("32-bit address in a 64-bit space");
   if (space == Space::Shared || space == Space::Generic)
-    d.sharedWidth(size);
+    d.sharedWidth(vec * size);
   uint32_t at = d.table(regs);
   Inst &i = d.emit(handlerOf(load, size), classOf(space, load));
   i.a = a.reg, i.imm = a.offset, i.target = at;

@@ -151,10 +151,10 @@ BlockRunner::BlockRunner(Worker &worker)
   auto *base = (uint8_t *)(((uintptr_t)storage.get() + 63) & ~(uintptr_t)63);
   predStorage.resize((size_t)kernel.numPreds * warps);
   block.launch = &launch;
+  block.checkRaces = launch.options.checkRaces && warps > 1;
   block.warps.resize(warps);
   block.shared.resize(launch.sharedBytes + 16);
-  block.sharedState.resize(launch.sharedBytes + 16);
-  size_t granules = launch.sharedBytes / kernel.granule + 16;
+  size_t granules = (launch.sharedBytes >> kernel.granuleShift) + 16;
   block.writer.resize(granules);
   block.reader.resize(granules);
   block.readerMask.resize(granules);
@@ -252,7 +252,6 @@ void BlockRunner::reset(uint64_t linear) {
   block.id[1] = linear / g[0] % g[1];
   block.id[2] = linear / g[0] / g[1];
   std::fill(block.shared.begin(), block.shared.end(), MemorySpace::poison);
-  std::fill(block.sharedState.begin(), block.sharedState.end(), 0);
   std::fill(block.writer.begin(), block.writer.end(), 0);
   std::fill(block.reader.begin(), block.reader.end(), 0);
   std::fill(block.readerMask.begin(), block.readerMask.end(), 0);
@@ -272,6 +271,7 @@ void BlockRunner::reset(uint64_t linear) {
     w.carry = 0;
     w.groups.clear();
     w.pending.clear();
+    w.landed = 0;
     memset(w.asyncGroup, 0, sizeof w.asyncGroup);
     memset(w.known, 0, sizeof w.known);
     w.clock = 1;
@@ -351,6 +351,7 @@ void BlockRunner::run(uint64_t linear) {
 void work(Launch &launch) {
   Worker worker(launch);
   worker.instCounts.resize(launch.kernel.code.size());
+  worker.patterns.resize(2 * launch.kernel.code.size());
   worker.rng.seed(1);
   try {
     BlockRunner runner(worker);

@@ -61,19 +61,21 @@ def ConvertRingConvToGPUPass : Pass<"convert-ringconv-to-gpu", "::mlir::ModuleOp
 }
 
 def ConvertRingConvToLoopsPass : Pass<"convert-ringconv-to-loops", "::mlir::func::FuncOp"> {
-  let summary = "local convolutions, pools and strided copies on memrefs to loops";
+  let summary = "local convolutions, pools, strided copies and elementwise operations on memrefs to loops";
   let description = [{
     The vectorised main form where it fits (f32, static shapes, stride and
     padding of any kind), plain loops elsewhere. Both accumulate in the same
     order, with fused multiply-adds, so that results agree bit for bit.
+    Elementwise `linalg.generic` goes by vectors where its operands lie densely;
+    what does not fit stays for upstream's loops.
   }];
   let options = [
     Option<"vectorize", "vectorize", "bool", "true", "use the vectorised form where it fits">,
     Option<"vectorWidth", "vector-width", "int64_t", "8", "f32 lanes: 8 for AVX2, 16 for AVX-512">,
     Option<"count", "count-multiply-adds", "bool", "false", "add a counter beside each multiply-add">
   ];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
-                           "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect", "::mlir::func::FuncDialect",
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect", "::mlir::func::FuncDialect",
                            "::mlir::LLVM::LLVMDialect", "::mlir::ub::UBDialect"];
 }
 
@@ -126,6 +128,16 @@ def LowerBufferCastsPass : Pass<"ringconv-lower-buffer-casts"> {
     descriptor in the LLVM dialect.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect"];
+}
+
+def LowerKernelsPass : Pass<"ringconv-lower-kernels", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "kernels to NVVM, without a library of functions";
+  let description = [{
+    Before: control flow as blocks, memrefs with static layouts or descriptors,
+    functions of `math` that are instructions only. What has no instruction is an
+    error at the operation.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect"];
 }
 
 def LowerReferencePass : Pass<"ringconv-lower-reference", "::mlir::ModuleOp"> {

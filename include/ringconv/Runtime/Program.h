@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * What the compiler tells the runtime about one compiled entry: constant data
- * in the emitted object, read by the runtime and by nobody else. Plain C, no
+ * in the emitted object, read by the runtime and by libRingConv-C.so. Plain C, no
  * MLIR. Everything here is immutable and lives as long as the program.
  */
 #ifndef RINGCONV_RUNTIME_PROGRAM_H

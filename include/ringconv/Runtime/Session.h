@@ -59,6 +59,28 @@ void ringconv_session_counters(const ringconv_session *session, ringconv_counter
 
 void ringconv_session_destroy(ringconv_session *session);
 
+/* All ranks of a program, as threads of this process that live for one call.
+ * Arrays are whole tensors, dense and row-major. */
+typedef struct ringconv_ranks ringconv_ranks;
+
+/* On failure *ranks can only give its error and be destroyed (NULL when memory
+ * ran out). The program outlives it; options may be NULL. */
+int32_t ringconv_ranks_create(const ringconv_program *program, ringconv_ranks **ranks, const ringconv_options *options);
+
+/* Whole parameters, in their order; otherwise as ringconv_session_set_parameters. */
+int32_t ringconv_ranks_set_parameters(ringconv_ranks *ranks, const void *const *parameters);
+
+/* Whole tensors, otherwise as ringconv_session_run. One call at a time. */
+int32_t ringconv_ranks_run(ringconv_ranks *ranks, const void *const *in, void *const *out);
+
+/* Text of the last error, "" if none; lives until the next call. */
+const char *ringconv_ranks_error(const ringconv_ranks *ranks);
+
+/* Totals of one rank since create. */
+void ringconv_ranks_counters(const ringconv_ranks *ranks, int64_t rank, ringconv_counters *counters);
+
+void ringconv_ranks_destroy(ringconv_ranks *ranks);
+
 /* The main function of emitted executables: parses run flags, reads inputs,
  * runs all ranks (threads, or this process's rank under a launcher), writes
  * outputs, checks. The exit code. `program` NULL: only parses and checks the

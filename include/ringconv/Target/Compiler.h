@@ -8,13 +8,19 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "ringconv/Dialect/RingConv/Transforms/Report.h"
+#include "llvm/Support/Error.h"
 
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+struct ringconv_program;
+
 namespace llvm {
+namespace orc {
+class LLJIT;
+} // namespace orc
 class LLVMContext;
 class Module;
 class TargetMachine;
@@ -51,6 +57,7 @@ struct CompiledProgram {
   std::string ptx; ///< of the oldest architecture; target cuda
   FuncReport report;
   std::vector<std::string> signature; ///< a line of text per operand, for headers
+  std::vector<std::string> cuts;      ///< the sharding of each operand, as text
 };
 
 /// The entry function by the rules of CompileOptions::entry.
@@ -66,10 +73,17 @@ mlir::FailureOr<CompiledProgram> compileProgram(mlir::ModuleOp module, const Com
 /// Object code into memory; empty with a diagnostic text on failure.
 mlir::FailureOr<std::string> emitObject(CompiledProgram &program);
 
-/// JIT: native code in this process; `program` keeps the IR alive no longer.
-/// Gives the address of the descriptor (a `const ringconv_program *`), which
-/// stays valid until the end of the process.
-mlir::FailureOr<const void *> loadInProcess(CompiledProgram program);
+/// Native code in this process, unloaded at the end of its life.
+struct LoadedProgram {
+  LoadedProgram();
+  LoadedProgram(LoadedProgram &&);
+  LoadedProgram &operator=(LoadedProgram &&);
+  ~LoadedProgram();
+
+  const ringconv_program *descriptor = nullptr;
+  std::unique_ptr<llvm::orc::LLJIT> jit;
+};
+llvm::Expected<LoadedProgram> loadInProcess(CompiledProgram program);
 
 /// Adds `int main(int, char **)` over the runtime's driver.
 void addMain(CompiledProgram &program);

@@ -30,10 +30,6 @@ bool readGpuArchs(llvm::StringRef tool, llvm::ArrayRef<std::string> words, std::
 /// Parses a file; null after an error line.
 mlir::OwningOpRef<mlir::ModuleOp> readProgram(llvm::StringRef tool, llvm::StringRef file, mlir::MLIRContext &context);
 
-/// The static runtime library beside the running tool; empty if it is not
-/// there. `argv0` is the tool's.
-std::string findRuntime(const char *argv0);
-
 } // namespace ringconv
 
 #endif

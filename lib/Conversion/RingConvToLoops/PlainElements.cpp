@@ -130,6 +130,28 @@ static Value maximum(Loops &l, Value best, Value v) {
   return arith::MaxSIOp::create(l.b, l.loc, best, v);
 }
 
+/// What an argmax has so far, with tap `number` taken in: the best value and the
+/// number of its tap, -1 before the first. The first of equals stays, the first
+/// NaN wins.
+static SmallVector<Value> takeMaximum(Loops &l, ValueRange best, Value v, Value number) {
+  auto compare = [&](arith::CmpFPredicate p, Value x, Value y) -> Value {
+    return arith::CmpFOp::create(l.b, l.loc, p, x, y);
+  };
+  Value firstNan = l.both(compare(arith::CmpFPredicate::UNO, v, v), compare(arith::CmpFPredicate::ORD, best[0], best[0]));
+  Value larger = arith::OrIOp::create(l.b, l.loc, compare(arith::CmpFPredicate::OGT, v, best[0]), firstNan);
+  Value take = arith::OrIOp::create(l.b, l.loc, larger, l.less(best[1], l.constant(0)));
+  return {arith::SelectOp::create(l.b, l.loc, take, v, best[0]),
+          arith::SelectOp::create(l.b, l.loc, take, number, best[1])};
+}
+
+/// Row-major number of a tap in its window.
+static Value tapNumber(Loops &l, ArrayRef<int64_t> size, ArrayRef<Value> taps) {
+  Value number = l.constant(0);
+  for (auto [k, tap] : llvm::zip(size, taps))
+    number = l.add(l.mul(number, k), tap);
+  return number;
+}
+
 /// sum / count, and 0 for no taps.
 static Value average(Loops &l, Value sum, Value count) {
   Type type = sum.getType();
@@ -141,34 +163,54 @@ static Value average(Loops &l, Value sum, Value count) {
 }
 
 PlainPool::PlainPool(Loops &l, LocalPoolOp op)
-    : l(l), op(op), window(l, op), input(l, op.getInput(), op.getHalos(), op.getHaloDims()) {
+    : l(l), op(op), kind(PoolKind(op.getKind())), window(l, op),
+      input(l, op.getInput(), op.getHalos(), op.getHaloDims()) {
+  if (!op.getSelector().empty())
+    selector.emplace(l, op.getSelector()[0], op.getSelector().drop_front(), op.getHaloDims());
   for (int64_t size : op.getSize()) {
     taps.push_back(l.constant(size));
     windowSize *= size;
   }
 }
 
+/// Sums, maxima and averages carry a value and a count, argmax a value and a tap
+/// number.
+SmallVector<Value> PlainPool::start(Type acc) {
+  return {isMax() ? l.lowest(acc) : l.zero(acc), l.constant(kind == PoolKind::ArgMax ? -1 : 0)};
+}
+
+SmallVector<Value> PlainPool::take(ArrayRef<Value> x, ArrayRef<Value> t, ValueRange state) {
+  Value v = l.convert(input.read(x), state[0].getType());
+  if (kind == PoolKind::ArgMax)
+    return takeMaximum(l, state, v, tapNumber(l, op.getSize(), t));
+  return {isMax() ? maximum(l, state[0], v) : l.sum(state[0], v), l.add(state[1], l.constant(1))};
+}
+
+Value PlainPool::result(ValueRange state, Type element) {
+  if (kind == PoolKind::ArgMax)
+    return arith::IndexCastOp::create(l.b, l.loc, l.b.getI32Type(), state[1]);
+  if (kind == PoolKind::Avg)
+    return l.convert(average(l, state[0], op.getCountPadding() ? l.constant(windowSize) : state[1]), element);
+  return l.convert(state[0], element);
+}
+
 void PlainPool::element(ArrayRef<Value> y) {
-  auto kind = PoolKind(op.getKind());
-  Type element = cast<MemRefType>(op.getInit().getType()).getElementType();
-  Type acc = kind == PoolKind::Max ? element : accumulationType(element);
+  Type element = cast<MemRefType>(op.getInput().getType()).getElementType();
   SmallVector<int64_t> xs = spatialDims(op.getInputDims());
-  Value start = kind == PoolKind::Max ? l.lowest(acc) : l.zero(acc);
-  auto body = [&](ArrayRef<Value>, ArrayRef<Value> coords, ValueRange state) {
+  auto body = [&](ArrayRef<Value> t, ArrayRef<Value> coords, ValueRange state) {
     SmallVector<Value> x(op.getInputDims().size());
     for (auto [d, number] : llvm::enumerate(op.getInputDims()))
       if (number < 0)
         x[d] = y[dimOf(op.getOutputDims(), number)];
     for (size_t n = 0; n < coords.size(); ++n)
       x[xs[n]] = coords[n];
-    Value v = l.convert(input.read(x), acc);
-    Value next = kind == PoolKind::Max ? maximum(l, state[0], v) : l.sum(state[0], v);
-    return SmallVector<Value>{next, l.add(state[1], l.constant(1))};
+    if (!selector)
+      return take(x, t, state);
+    Value wanted = l.sub(l.constant(windowSize - 1), tapNumber(l, op.getSize(), t));
+    Value held = arith::IndexCastOp::create(l.b, l.loc, l.b.getIndexType(), selector->read(x));
+    return l.ifElse(l.equal(held, wanted), state, [&] { return take(x, t, state); });
   };
-  SmallVector<Value> state =
-      forTaps(l, op, window, spatialOf(y, op.getOutputDims()), taps, 0, {}, {}, ValueRange{start, l.constant(0)}, body);
-  Value value = state[0];
-  if (kind == PoolKind::Avg)
-    value = average(l, value, op.getCountPadding() ? l.constant(windowSize) : state[1]);
-  memref::StoreOp::create(l.b, l.loc, l.convert(value, element), op.getInit(), y);
+  SmallVector<Value> state = forTaps(l, op, window, spatialOf(y, op.getOutputDims()), taps, 0, {}, {},
+                                     start(isMax() ? element : accumulationType(element)), body);
+  memref::StoreOp::create(l.b, l.loc, result(state, element), op.getInit(), y);
 }

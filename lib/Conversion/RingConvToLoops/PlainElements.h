@@ -76,10 +76,19 @@ public:
   void element(llvm::ArrayRef<mlir::Value> y);
 
 private:
+  bool isMax() { return kind == PoolKind::Max || kind == PoolKind::ArgMax; }
+  llvm::SmallVector<mlir::Value> start(mlir::Type acc);
+  /// The state after the tap `t` at the coordinates `x`.
+  llvm::SmallVector<mlir::Value> take(llvm::ArrayRef<mlir::Value> x, llvm::ArrayRef<mlir::Value> t,
+                                      mlir::ValueRange state);
+  mlir::Value result(mlir::ValueRange state, mlir::Type element);
+
   Loops &l;
   LocalPoolOp op;
+  PoolKind kind;
   WindowValues window;
   ExtendedInput input;
+  std::optional<ExtendedInput> selector;
   llvm::SmallVector<mlir::Value> taps;
   int64_t windowSize = 1;
 };

@@ -2,6 +2,8 @@
 #include "Calls.h"
 #include "../Common/BufferCasts.h"
 
+#include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -284,6 +286,22 @@ void RuntimeCalls::lowerReduceScatter(ReduceScatterOp op) {
        b.getI32Type());
 }
 
+void RuntimeCalls::lowerKept(KeptOp op) {
+  MemRefType type = op.getBuffer().getType();
+  Value answer = makeScratch(2);
+  call("ringconv_rt_kept",
+       {context, i64(nextKept++), i64(type.getNumElements() * elementBytes(type.getElementType())), pointerTo(answer)},
+       b.getI32Type());
+  auto number = [&](int64_t i) -> Value {
+    return memref::LoadOp::create(b, loc, answer, arith::ConstantIndexOp::create(b, loc, i).getResult());
+  };
+  Value address = LLVM::IntToPtrOp::create(b, loc, pointer, number(0));
+  LLVMTypeConverter converter(b.getContext());
+  Value descriptor = MemRefDescriptor::fromStaticShape(b, loc, converter, type, address);
+  op.getBuffer().replaceAllUsesWith(UnrealizedConversionCastOp::create(b, loc, type, descriptor).getResult(0));
+  op.getFresh().replaceAllUsesWith(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, number(1), i64(0)));
+}
+
 bool RuntimeCalls::lower(Operation *op) {
   b.setInsertionPoint(op);
   loc = op->getLoc();
@@ -301,6 +319,8 @@ bool RuntimeCalls::lower(Operation *op) {
     lowerAllReduce(reduce);
   else if (auto scatter = dyn_cast<ReduceScatterOp>(op))
     lowerReduceScatter(scatter);
+  else if (auto kept = dyn_cast<KeptOp>(op))
+    lowerKept(kept);
   else if (auto mark = dyn_cast<MarkOp>(op))
     lowerMark(mark);
   else if (auto count = dyn_cast<CountOp>(op))

@@ -4,6 +4,8 @@
 // on function arguments and results.
 #include "OpText.h"
 
+#include "ringconv/Dialect/RingConv/IR/Bytecode.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -21,6 +23,7 @@ using namespace ringconv;
 #include "ringconv/Dialect/RingConv/IR/RingConvOps.cpp.inc"
 
 void RingConvDialect::initialize() {
+  addBytecodeInterface(*this);
   registerAttributes();
   registerTypes();
   addOperations<

@@ -8,6 +8,7 @@
 // (halo rules, 6). What cannot be had this way is had by redistribution, before
 // or after.
 #include "Decision.h"
+#include "ringconv/Halo/Fold.h"
 
 using namespace mlir;
 using namespace ringconv;
@@ -68,6 +69,13 @@ bool readsBeyond(const halo::Window &w) {
   return w.border != halo::Border::Zero && (w.padLow > 0 || w.padHigh > 0);
 }
 
+/// The dimension that a fold reads is cut as its result is: what lies outside
+/// is at the ends.
+void followOutputs(Operation *op, WindowCut &cut) {
+  if (auto fold = dyn_cast<FoldBorderOp>(op))
+    cut.input = halo::foldCuts(fold.getExtension(), cut.output);
+}
+
 void Decider::decideWindows() {
   if (!windowed)
     return;
@@ -93,6 +101,7 @@ void Decider::decideWindows() {
     }
     DimShardingAttr yDim = wantedDim(out[n]);
     cut.output = yDim.getAxes() == xDim.getAxes() ? mesh.cuts(yDim, y[out[n]]) : halo::anchoredOutputs(w[n], cut.input);
+    followOutputs(op, cut);
   }
   // Taps that only the filter cuts.
   for (size_t n = 0; n < w.size() && !taps.empty(); ++n) {
@@ -169,7 +178,7 @@ void Decider::decideFactors() {
     windows[n].axes = axesOf(yDim);
     use(windows[n].axes);
     windows[n].output = mesh.cuts(yDim, shape(op->getResult(0))[out[n]]);
-    if (!readsBeyond(w[n]))
+    if (!readsBeyond(w[n]) && !isa<FoldBorderOp>(op))
       continue;
     // Border modes are written for shards: cut the input first, by a slice.
     windows[n].cutsInput = true;
@@ -195,7 +204,7 @@ ShardingAttr Decider::operandSharding(unsigned i) {
   for (auto [f, factor] : llvm::enumerate(factors))
     if (int64_t d = factor.operandDims[i]; d >= 0)
       dims[d] = factorDim(f, factor.operandUnits[i], type.getDimSize(d));
-  if (windowed && i == 0)
+  if (windowed && i < windowed.getNumWindowedOperands())
     for (auto [n, d] : llvm::enumerate(windowed.getInputWindowDims()))
       if (windows[n].cutsInput)
         dims[d] = makeDimSharding(mesh.mesh.getContext(), windows[n].axes, windows[n].input);

@@ -24,13 +24,16 @@ halo::Plan Partitioner::planWindow(const halo::Window &window, const WindowCut &
   return halo::planWhole(window, cut.input.size(), outputsOf(cut, mesh.mesh.parts(cut.axes)), cut.taps);
 }
 
+PieceAttr ringconv::makePiece(MLIRContext *ctx, const halo::Piece &p) {
+  return PieceAttr::get(ctx, int64_t(p.side), int64_t(p.fill), makeTable(ctx, p.recvPeer), makeTable(ctx, p.recvAt),
+                        makeTable(ctx, p.recvExtended), makeTable(ctx, p.recvSize), makeTable(ctx, p.sendPeer),
+                        makeTable(ctx, p.sendAt), makeTable(ctx, p.sendSize));
+}
+
 static HaloDimAttr makeHaloDim(MLIRContext *ctx, int64_t dim, const WindowCut &cut, const halo::Plan &plan) {
   SmallVector<PieceAttr> pieces;
   for (const halo::Piece &p : plan.pieces)
-    pieces.push_back(PieceAttr::get(ctx, int64_t(p.side), int64_t(p.fill), makeTable(ctx, p.recvPeer),
-                                    makeTable(ctx, p.recvAt), makeTable(ctx, p.recvExtended),
-                                    makeTable(ctx, p.recvSize), makeTable(ctx, p.sendPeer), makeTable(ctx, p.sendAt),
-                                    makeTable(ctx, p.sendSize)));
+    pieces.push_back(makePiece(ctx, p));
   SmallVector<int64_t> edges;
   if (auto common = halo::commonEdges(plan, outputsOf(cut, cut.input.parts())))
     edges = {common->low, common->high, common->outputs};
@@ -66,6 +69,18 @@ static std::string labelOf(WindowedOpInterface op) {
   suffix(" d", [](const halo::Window &w) { return w.dilation; });
   suffix(" up", [](const halo::Window &w) { return w.baseDilation; });
   return text;
+}
+
+TensorReport Partitioner::reportTensor(RankedTensorType type, ShardingAttr sharding) {
+  TensorReport tensor{type.getShape().vec(), {}, (type.getElementTypeBitWidth() + 7) / 8, {}};
+  llvm::raw_string_ostream(tensor.elementType) << type.getElementType();
+  for (auto [dim, size] : llvm::zip(sharding.getDims(), type.getShape())) {
+    halo::MeshDim &made = tensor.dims.emplace_back();
+    for (StringAttr axis : dim.getAxes())
+      made.axes.push_back(mesh.mesh.axisIndex(axis.getValue()));
+    made.bounds = halo::Table::of(mesh.cuts(dim, size).bounds);
+  }
+  return tensor;
 }
 
 SmallVector<Value> Partitioner::exchange(Location loc, Value input, ArrayRef<HaloDimAttr> dims, IntegerAttr id) {
@@ -107,19 +122,25 @@ void Partitioner::remarkWindows(WindowedOpInterface op, ArrayRef<HaloDimAttr> di
   }
 }
 
-FailureOr<LocalWindows> Partitioner::makeWindows(WindowedOpInterface op, const Decision &decision, Value input) {
+FailureOr<LocalWindows> Partitioner::makeWindows(WindowedOpInterface op, const Decision &decision,
+                                                 ArrayRef<Value> operands) {
   LocalWindows local;
   SmallVector<halo::Window> windows = op.getWindows();
   SmallVector<int64_t> inputDims = op.getInputWindowDims();
-  WindowReport entry{labelOf(op), locationText(op->getLoc()), false, {}};
+  ShardingAttr inputSharding = decision.operands[0] ? decision.operands[0] : analysis.of(op->getOperand(0));
+  WindowReport entry{labelOf(op), locationText(op->getLoc()), false, {},
+                     reportTensor(cast<RankedTensorType>(op->getOperand(0).getType()), inputSharding),
+                     reportTensor(cast<RankedTensorType>(op->getResult(0).getType()), decision.results[0])};
   SmallVector<std::pair<int64_t, HaloDimAttr>> exchanged;
   for (auto [n, cut] : llvm::enumerate(decision.windows)) {
     halo::Plan plan = planWindow(windows[n], cut);
     local.offset.push_back(lookup(cut.axes, plan.offset));
     local.validBegin.push_back(lookup(cut.axes, plan.validBegin));
     local.validEnd.push_back(lookup(cut.axes, plan.validEnd));
-    if (plan.needsExchange())
+    if (plan.needsExchange()) {
       exchanged.push_back({inputDims[n], makeHaloDim(builder.getContext(), inputDims[n], cut, plan)});
+      entry.input.dims[inputDims[n]].pieces = plan.pieces;
+    }
     if (cut.axes.empty())
       continue;
     WindowDimReport dim{inputDims[n], mesh.mesh.parts(cut.axes), {}, plan.ownBegin, plan.ownEnd, plan.needBegin, plan.needEnd};
@@ -139,6 +160,7 @@ FailureOr<LocalWindows> Partitioner::makeWindows(WindowedOpInterface op, const D
     dims.push_back(dim);
   }
   remarkWindows(op, dims, decision);
-  local.halos = exchange(op->getLoc(), input, dims, local.report);
+  for (Value input : operands.take_front(op.getNumWindowedOperands()))
+    llvm::append_range(local.halos, exchange(op->getLoc(), input, dims, local.report));
   return local;
 }

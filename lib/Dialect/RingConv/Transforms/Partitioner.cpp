@@ -204,8 +204,13 @@ LogicalResult Partitioner::convertCut(Operation *op, const Decision &decision) {
     local.results.push_back(localType(type, decision.results[i]));
     local.sizes.push_back(localSizes(type, decision.results[i]));
   }
+  if (auto fold = dyn_cast<FoldBorderOp>(op)) {
+    Value folded = foldBorder(fold, decision, local);
+    locals.map(op->getResult(0), finish(op, decision, folded, analysis.of(op->getResult(0))));
+    return success();
+  }
   if (auto windowed = dyn_cast<WindowedOpInterface>(op)) {
-    FailureOr<LocalWindows> windows = makeWindows(windowed, decision, local.operands[0]);
+    FailureOr<LocalWindows> windows = makeWindows(windowed, decision, local.operands);
     if (failed(windows))
       return failure();
     local.windows = *windows;
@@ -316,8 +321,8 @@ LogicalResult Partitioner::convertIf(Operation *op) {
 }
 
 LogicalResult Partitioner::convert(Operation *op) {
-  if (auto reshard = dyn_cast<ReshardOp>(op)) {
-    locals.map(reshard.getResult(), localValue(reshard.getInput(), analysis.of(reshard.getResult())));
+  if (isa<ReshardOp, ReshardLikeOp>(op)) {
+    locals.map(op->getResult(0), localValue(op->getOperand(0), analysis.of(op->getResult(0))));
     return success();
   }
   if (isa<scf::ForOp>(op))
@@ -334,7 +339,7 @@ LogicalResult Partitioner::convert(Operation *op) {
 
 LogicalResult Partitioner::convertBlock(Block &block) {
   for (Operation &op : block.without_terminator())
-    if (failed(convert(&op)))
+    if (!unused.contains(&op) && failed(convert(&op)))
       return failure();
   return success();
 }
@@ -360,6 +365,7 @@ LogicalResult Partitioner::run() {
     locals.map(arg, entry->addArgument(inputs.back(), arg.getLoc()));
   }
   builder.setInsertionPointToEnd(entry);
+  unused = findUnused(*old);
   if (failed(convertBlock(*old)))
     return failure();
   convertReturn(old->getTerminator());

@@ -10,6 +10,7 @@
 #include "ringconv/Dialect/RingConv/Transforms/Report.h"
 
 #include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace ringconv {
 
@@ -31,11 +32,15 @@ private:
   void convertReturn(mlir::Operation *op);
 
   /// The windows of a local operation: exchange, offsets, bounds.
-  mlir::FailureOr<LocalWindows> makeWindows(WindowedOpInterface op, const Decision &decision, mlir::Value input);
+  mlir::FailureOr<LocalWindows> makeWindows(WindowedOpInterface op, const Decision &decision,
+                                            llvm::ArrayRef<mlir::Value> operands);
   halo::Plan planWindow(const halo::Window &window, const WindowCut &cut);
+  TensorReport reportTensor(mlir::RankedTensorType type, ShardingAttr sharding);
   llvm::SmallVector<mlir::Value> exchange(mlir::Location loc, mlir::Value input, llvm::ArrayRef<HaloDimAttr> dims,
                                           mlir::IntegerAttr id);
   void remarkWindows(WindowedOpInterface op, llvm::ArrayRef<HaloDimAttr> dims, const Decision &decision);
+
+  mlir::Value foldBorder(FoldBorderOp op, const Decision &decision, LocalBuilder &local);
 
   /// Sums partial results and adds what is added once.
   mlir::Value finish(mlir::Operation *op, const Decision &decision, mlir::Value partial, ShardingAttr to);
@@ -66,8 +71,16 @@ private:
   mlir::OpBuilder builder;
   mlir::IRMapping locals;
   llvm::DenseMap<mlir::Attribute, mlir::Value> coords; ///< made once, at the entry
+  llvm::DenseSet<mlir::Operation *> unused;            ///< of the whole program: not converted
   mlir::Block *entry = nullptr;
 };
+
+/// Operations of `body` that no result of the program needs. That something is
+/// cut like a value does not need the value.
+llvm::DenseSet<mlir::Operation *> findUnused(mlir::Block &body);
+
+/// A piece of a plan as an attribute.
+PieceAttr makePiece(mlir::MLIRContext *ctx, const halo::Piece &piece);
 
 } // namespace ringconv
 

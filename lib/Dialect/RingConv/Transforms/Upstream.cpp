@@ -105,17 +105,26 @@ static bool takesWhole(OffsetSizeAndStrideOpInterface op, int64_t d, int64_t siz
          op.getStaticSize(d) == size && op.getStaticStride(d) == 1;
 }
 
-/// A reshape keeps a dimension that stands alone on both sides.
+/// A reshape keeps cuts of the major dimension of a group that are multiples of
+/// the others' product: the first that is not 1 is one factor.
 static Factors reshapeFactors(Operation *op, ArrayRef<ReassociationIndices> groups, bool expands) {
   auto in = cast<RankedTensorType>(op->getOperand(0).getType()), out = cast<RankedTensorType>(op->getResult(0).getType());
   Factors factors;
   for (auto [g, group] : llvm::enumerate(groups)) {
-    int64_t a = expands ? int64_t(g) : group[0], b = expands ? group[0] : int64_t(g);
-    if (group.size() != 1 || in.getDimSize(a) != out.getDimSize(b))
+    ArrayRef<int64_t> shape = (expands ? out : in).getShape();
+    size_t major = 0;
+    while (major + 1 < group.size() && shape[group[major]] == 1)
+      ++major;
+    int64_t unit = 1;
+    for (int64_t d : ArrayRef(group).drop_front(major + 1))
+      unit *= shape[d];
+    if (unit == 0)
       continue;
     SmallVector<int64_t> operands(op->getNumOperands(), -1);
-    operands[0] = a;
-    factors.push_back(Factor(in.getDimSize(a), false, operands, {b}));
+    operands[0] = expands ? int64_t(g) : group[major];
+    Factor factor(shape[group[major]], false, operands, {expands ? group[major] : int64_t(g)});
+    (expands ? factor.operandUnits[0] : factor.resultUnits[0]) = unit;
+    factors.push_back(factor);
   }
   return factors;
 }

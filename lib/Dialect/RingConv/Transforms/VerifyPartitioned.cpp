@@ -66,7 +66,7 @@ private:
       if (failed(checkType(func, "result " + Twine(i), type, func.getResultAttr(i, kShardOf), mesh)))
         return failure();
     auto result = func.walk([&](Operation *op) -> WalkResult {
-      if (isa<ConvOp, PoolOp, ReshardOp>(op))
+      if (isa<ConvOp, PoolOp, PoolGradOp, FoldBorderOp, ReshardOp, ReshardLikeOp>(op))
         return op->emitOpError() << "may not stand in a partitioned program", WalkResult::interrupt();
       if (auto start = dyn_cast<StartOp>(op))
         return failed(checkStart(start)) ? WalkResult::interrupt() : WalkResult::advance();

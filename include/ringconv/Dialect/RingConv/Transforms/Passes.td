@@ -16,6 +16,36 @@ def SetMeshPass : Pass<"ringconv-set-mesh", "::mlir::ModuleOp"> {
   let options = [Option<"mesh", "mesh", "std::string", "", "axis=extent, separated by commas">];
 }
 
+def DifferentiatePass : Pass<"ringconv-differentiate", "::mlir::ModuleOp"> {
+  let summary = "adds the function that computes gradients";
+  let description = [{
+    For the function @NAME adds `@NAME_grad`, its vector-Jacobian product:
+
+      (arguments, gradients of the float results) -> gradients of arguments
+
+    of those that are marked `ringconv.wants_grad`, of all float tensors if none
+    is. Each gradient is cut as its argument, and each result's gradient arrives
+    as the result is cut, or as one annotates it. Gradients that are not wanted
+    cost nothing. With `train` it adds `@NAME_train` instead, which returns the
+    results of @NAME before the gradients.
+
+    Before: whole tensors, one block; other dialects' convolutions are raised
+    (`ringconv-raise`) first. After: the same, and `ringconv.pool_grad`,
+    `fold_border` and `reshard_like`. Calls are inlined. What has rules:
+    `ringconv.conv`, `pool` and `reshard`; arith and math on scalars and tensors;
+    structured linalg operations that are elementwise or sum products; pads,
+    slices, concatenations and reshapes. Anything else is an error at the
+    operation, where a gradient would have to pass it.
+
+    Where an elementwise maximum or minimum ties, the operand that is
+    differentiated gets nothing from a constant, and of two the first gets all.
+  }];
+  let options = [Option<"entry", "entry", "std::string", "", "function; default: main, else the only public one">,
+                 Option<"train", "train", "bool", "false", "results and gradients together">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
+                           "::mlir::tensor::TensorDialect", "::ringconv::RingConvDialect"];
+}
+
 // ===--- partitioning ---------------------------------------------------=== //
 
 def PartitionPass : Pass<"ringconv-partition", "::mlir::ModuleOp"> {
