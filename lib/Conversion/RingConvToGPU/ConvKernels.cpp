@@ -23,34 +23,15 @@ static Tile tileFor(ArrayRef<TileOption> options, const ConvShape &shape, const 
                     getConstantIntValue(shape.groups).value_or(1), multiprocessors(gpu.arch));
 }
 
-namespace {
-/// A kernel of ConvKernels.h.
-struct Family {
-  StringRef name;
-  std::string (*whyNot)(const ConvShape &);
-  bool (*prepare)(LocalConvOp, KernelModule &, ConvShape &);
-  SmallVector<TileOption> (*tiles)(const ConvShape &);
-  void (*make)(LocalConvOp, KernelModule &, const ConvShape &, const Tile &);
-};
-} // namespace
-
-static bool readsInPlace(LocalConvOp, KernelModule &, ConvShape &) { return false; }
-
 /// The first that takes a shape does.
-static const Family families[] = {
-    {"filter gradient on tensor cores", whyNotFilterGradientF16, prepareFilterGradientF16, tilesFilterGradientF16,
-     makeFilterGradientF16},
-    {"matrix product on tensor cores", whyNotImplicitGemmF16, prepareImplicitGemmF16, tilesImplicitGemmF16,
-     makeImplicitGemmF16},
-    {"matrix product by fused multiply-adds", whyNotImplicitGemmFMA, prepareImplicitGemmFMA, tilesImplicitGemmFMA,
-     makeImplicitGemmFMA},
-    {"matrix product by fused multiply-adds, any window", whyNotGatherGemmFMA, readsInPlace, tilesGatherGemmFMA,
-     makeGatherGemmFMA},
-};
+static const ConvFamily *const families[] = {&depthwise, &filterGradientF16, &implicitGemmF16, &implicitGemmFMA,
+                                             &gatherGemmFMA};
 
-static std::string describe(const Family &family, const Tile &tile, size_t launches, bool copied) {
-  std::string text = llvm::formatv("{0}, {1}x{2} outputs a block, {3}x{4} a warp, {5} slots", family.name, tile.blockM,
-                                   tile.blockN, tile.warpM, tile.warpN, tile.stages);
+static std::string describe(const ConvFamily &family, const Tile &tile, size_t launches, bool copied) {
+  std::string text = family.name.str();
+  if (family.tiles)
+    text += llvm::formatv(", {0}x{1} outputs a block, {2}x{3} a warp, {4} slots", tile.blockM, tile.blockN, tile.warpM,
+                          tile.warpN, tile.stages);
   if (launches != 1)
     text += llvm::formatv(", {0} residues of its dilated input", launches);
   return copied ? text + ", operands copied into its layout" : text;
@@ -62,19 +43,22 @@ FailureOr<std::string> ringconv::selectConvKernel(LocalConvOp op, KernelModule &
   std::optional<ConvShape> whole = describeConv(b, op, reason);
   if (!whole)
     return failure();
-  const Family *family = llvm::find_if(families, [&](const Family &f) { return f.whyNot(*whole).empty(); });
-  if (family == std::end(families)) {
+  const auto *found = llvm::find_if(families, [&](const ConvFamily *f) { return f->whyNot(*whole).empty(); });
+  if (found == std::end(families)) {
     bool half = whole->element.isF16() || whole->element.isBF16();
-    reason = half ? whyNotImplicitGemmF16(*whole) : whyNotImplicitGemmFMA(*whole);
+    reason = (half ? implicitGemmF16 : implicitGemmFMA).whyNot(*whole);
     return failure();
   }
+  const ConvFamily &family = **found;
   if (splitDilatedInput(b, op.getLoc(), *whole).empty())
     return reason = "the phase of its dilated input is not known and its dilations have a common factor", failure();
-  bool copied = family->prepare(op, kernels, *whole);
+  bool copied = family.prepare(op, kernels, *whole);
   reverseTaps(b, op.getLoc(), *whole);
   std::vector<ConvShape> shapes = splitDilatedInput(b, op.getLoc(), *whole);
-  Tile tile = options.tile.value_or(tileFor(family->tiles(*whole), shapes[0], options));
+  Tile tile;
+  if (family.tiles)
+    tile = options.tile.value_or(tileFor(family.tiles(*whole), shapes[0], options));
   for (const ConvShape &shape : shapes)
-    family->make(op, kernels, shape, tile);
-  return describe(*family, tile, shapes.size(), copied);
+    family.make(op, kernels, shape, tile);
+  return describe(family, tile, shapes.size(), copied);
 }

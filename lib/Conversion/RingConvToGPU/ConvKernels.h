@@ -11,6 +11,7 @@
 
 #include "ConvShape.h"
 #include "Kernels.h"
+#include "TileChoice.h"
 
 #include <vector>
 
@@ -20,30 +21,31 @@ namespace ringconv {
 /// result; none where the taps of a part are not known to the compiler.
 std::vector<ConvShape> splitDilatedInput(mlir::OpBuilder &b, mlir::Location loc, const ConvShape &shape);
 
-/// Why a kernel does not take a shape; empty where it does.
-std::string whyNotImplicitGemmF16(const ConvShape &shape);
-std::string whyNotImplicitGemmFMA(const ConvShape &shape);
-std::string whyNotFilterGradientF16(const ConvShape &shape);
-std::string whyNotGatherGemmFMA(const ConvShape &shape);
+/// An algorithm.
+struct ConvFamily {
+  llvm::StringLiteral name;
+  /// Why it does not take a shape; empty where it does.
+  std::string (*whyNot)(const ConvShape &shape);
+  /// Brings operands into the layout that it reads, by kernels in front of `op`; true
+  /// if any was copied.
+  bool (*prepare)(LocalConvOp op, KernelModule &kernels, ConvShape &shape);
+  /// Tiles whose copies divide evenly among the threads; none where it has no tiles.
+  llvm::SmallVector<TileOption> (*tiles)(const ConvShape &shape);
+  /// The kernel and its launch, for a shape without dilated input and reversed taps.
+  void (*make)(LocalConvOp op, KernelModule &kernels, const ConvShape &shape, const Tile &tile);
+};
 
-/// Brings operands into the layout that a kernel reads, by kernels in front of
-/// `op`; true if any was copied.
-bool prepareImplicitGemmF16(LocalConvOp op, KernelModule &kernels, ConvShape &shape);
-bool prepareImplicitGemmFMA(LocalConvOp op, KernelModule &kernels, ConvShape &shape);
-bool prepareFilterGradientF16(LocalConvOp op, KernelModule &kernels, ConvShape &shape);
-
-/// f16 and bf16, features innermost, products on tensor cores.
-void makeImplicitGemmF16(LocalConvOp op, KernelModule &kernels, const ConvShape &shape, const Tile &tile);
-
-/// f32 and f64, any layout, products by fused multiply-adds.
-void makeImplicitGemmFMA(LocalConvOp op, KernelModule &kernels, const ConvShape &shape, const Tile &tile);
-
+/// One feature per group, features innermost.
+extern const ConvFamily depthwise;
 /// f16 and bf16, batch and output features innermost, any window, the sum split:
 /// gradients of filters.
-void makeFilterGradientF16(LocalConvOp op, KernelModule &kernels, const ConvShape &shape, const Tile &tile);
-
-/// f32 and f64, any layout, any window, the sum split.
-void makeGatherGemmFMA(LocalConvOp op, KernelModule &kernels, const ConvShape &shape, const Tile &tile);
+extern const ConvFamily filterGradientF16;
+/// f16 and bf16, features innermost, products on tensor cores.
+extern const ConvFamily implicitGemmF16;
+/// f32 and f64, any layout, products by fused multiply-adds.
+extern const ConvFamily implicitGemmFMA;
+/// The same with any window, the sum split.
+extern const ConvFamily gatherGemmFMA;
 
 } // namespace ringconv
 

@@ -92,6 +92,13 @@ ConvBuffer ringconv::describeBuffer(OpBuilder &b, Location loc, Value memref, Ar
   return buffer;
 }
 
+bool ConvDim::readsOnlyElements() const {
+  auto count = getConstantIntValue(outputs), at = getConstantIntValue(offset);
+  auto begin = getConstantIntValue(validBegin), end = getConstantIntValue(validEnd);
+  return count && at && begin && end && !tapCount && *at >= *begin &&
+         *at + (*count - 1) * stride + (taps - 1) * dilation < *end;
+}
+
 int64_t ConvShape::taps() const {
   int64_t product = 1;
   for (const ConvDim &dim : dims)

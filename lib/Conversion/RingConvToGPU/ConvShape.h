@@ -30,6 +30,11 @@ struct ConvDim {
   /// of the shard, and of the high slab there.
   int64_t halo = -1;
   mlir::OpFoldResult low, own, high;
+  /// Output o is output firstOutput + outputStep * o of the operation.
+  int64_t firstOutput = 0, outputStep = 1;
+
+  /// True if every tap of every output is known to lead to an element.
+  bool readsOnlyElements() const;
 };
 
 /// A buffer and its strides, in elements. In a filter `batch` stands for output

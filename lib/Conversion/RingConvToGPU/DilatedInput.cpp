@@ -61,6 +61,8 @@ static bool takeResidue(HostNumbers &h, ConvShape &shape, size_t d, int64_t a) {
   dim.stride = period * dim.stride / dim.base;
   dim.dilation = step * dim.dilation / dim.base;
   dim.base = 1;
+  dim.firstOutput = a;
+  dim.outputStep = period;
   ConvBuffer &filter = shape.filter, &output = shape.output;
   filter.offset = h.add(filter.offset, h.mul(first, filter.spatial[d]));
   filter.spatial[d] = h.mul(filter.spatial[d], step);

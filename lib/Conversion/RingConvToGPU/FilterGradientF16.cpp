@@ -208,7 +208,7 @@ void FilterGradientF16::build() {
                   tile.threads(), pipeline.bytes());
 }
 
-std::string ringconv::whyNotFilterGradientF16(const ConvShape &shape) {
+static std::string whyNot(const ConvShape &shape) {
   if (!shape.element.isF16() && !shape.element.isBF16())
     return "its elements are not 16-bit floats";
   if (shape.grouped)
@@ -219,7 +219,7 @@ std::string ringconv::whyNotFilterGradientF16(const ConvShape &shape) {
   return whyNotTaps(shape).empty() && !batchInnermost ? "it is no gradient of a filter" : "";
 }
 
-bool ringconv::prepareFilterGradientF16(LocalConvOp op, KernelModule &kernels, ConvShape &shape) {
+static bool prepare(LocalConvOp op, KernelModule &kernels, ConvShape &shape) {
   SmallVector<int64_t> order{kFeature};
   for (size_t n = 0; n < shape.dims.size(); ++n)
     order.push_back(n);
@@ -228,9 +228,15 @@ bool ringconv::prepareFilterGradientF16(LocalConvOp op, KernelModule &kernels, C
                       [](const ConvBuffer &buffer) { return buffer.isVector(kBatch, kChunk); });
 }
 
-void ringconv::makeFilterGradientF16(LocalConvOp op, KernelModule &kernels, const ConvShape &shape, const Tile &tile) {
+static void make(LocalConvOp op, KernelModule &kernels, const ConvShape &shape, const Tile &tile) {
   SplitPlan plan(shape, kDepth);
   SplitSum sum(op, shape, plan);
   FilterGradientF16(op, kernels, sum.sliceShape(), sum, plan, tile).build();
   sum.finish(kernels);
 }
+
+static SmallVector<TileOption> tilesFor(const ConvShape &) {
+  return {{{128, 128, 64, 64, 4}, 2, 0.55}, {{64, 64, 32, 32, 4}, 4, 0.35}};
+}
+
+const ConvFamily ringconv::filterGradientF16 = {"filter gradient on tensor cores", whyNot, prepare, tilesFor, make};

@@ -16,6 +16,7 @@
 #define RINGCONV_LIB_CONVERSION_RINGCONVTOGPU_FMATILE_H
 
 #include "OutputWriter.h"
+#include "PaddingRepair.h"
 #include "TilePlace.h"
 
 namespace ringconv {
@@ -42,11 +43,15 @@ public:
   llvm::SmallVector<mlir::Value> zeros();
   llvm::SmallVector<mlir::Value> compute(mlir::Value memory, mlir::Value slot, mlir::ValueRange sums);
   void store(OutputWriter &output, FilterReader &filter, llvm::ArrayRef<mlir::Value> sums);
+  /// What this thread writes.
+  ThreadShare pixels() { return {pixel(0), width, 8 * width, 2 * width}; }
+  ThreadShare features() { return {feature(0), width, 4 * width, perThread()}; }
 
 private:
   mlir::Value load(mlir::Value memory, mlir::Value base, int64_t offset);
   void storePixels(OutputWriter &output, FilterReader &filter, llvm::ArrayRef<mlir::Value> sums);
   int64_t perThread() const { return tile.warpN / 4; }
+
   mlir::Value pixel(int64_t h) { return k.add(k.add(at.firstPixel, firstPixel), 8 * width * h); }
   mlir::Value feature(int64_t j) {
     return k.add(k.add(at.firstFeature, firstFeature), 4 * width * (j / width) + j % width);

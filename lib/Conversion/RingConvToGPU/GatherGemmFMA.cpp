@@ -103,14 +103,14 @@ void GatherGemmFMA::build() {
   launchTiles(k, shape, tile, pipeline.bytes(), plan.slices);
 }
 
-void ringconv::makeGatherGemmFMA(LocalConvOp op, KernelModule &kernels, const ConvShape &shape, const Tile &tile) {
+static void make(LocalConvOp op, KernelModule &kernels, const ConvShape &shape, const Tile &tile) {
   SplitPlan plan(shape, kDepth);
   SplitSum sum(op, shape, plan);
   GatherGemmFMA(op, kernels, sum.sliceShape(), sum, plan, tile).build();
   sum.finish(kernels);
 }
 
-std::string ringconv::whyNotGatherGemmFMA(const ConvShape &shape) {
+static std::string whyNot(const ConvShape &shape) {
   if (!shape.element.isF32() && !shape.element.isF64())
     return "its elements are neither f32 nor f64";
   if (shape.grouped)
@@ -119,3 +119,14 @@ std::string ringconv::whyNotGatherGemmFMA(const ConvShape &shape) {
     return "its input is dilated";
   return "";
 }
+
+static SmallVector<TileOption> tilesFor(const ConvShape &shape) {
+  if (shape.element.isF64())
+    return {{{64, 64, 32, 32, 3}, 4, 0.6}, {{32, 32, 32, 32, 3}, 8, 0.4}};
+  return {{{128, 128, 64, 32, 3}, 2, 0.6}, {{64, 64, 64, 32, 3}, 8, 0.5}};
+}
+
+static bool readsInPlace(LocalConvOp, KernelModule &, ConvShape &) { return false; }
+
+const ConvFamily ringconv::gatherGemmFMA = {"matrix product by fused multiply-adds, any window", whyNot, readsInPlace,
+                                            tilesFor, make};

@@ -19,6 +19,7 @@
 // them an instruction, whatever the tile; the bias is added to the sum.
 #include "ConvKernels.h"
 #include "OutputWriter.h"
+#include "PaddingRepair.h"
 #include "Repack.h"
 #include "TensorCore.h"
 #include "TilePlace.h"
@@ -35,7 +36,7 @@ constexpr int64_t kBlockK = 32, kChunk = 8, kChunks = kBlockK / kChunk;
 class ImplicitGemmF16 {
 public:
   ImplicitGemmF16(LocalConvOp op, KernelModule &kernels, const ConvShape &shape, const Tile &tile)
-      : k(kernels, op, "conv_f16"), shape(shape), tile(tile), input(k, shape), filter(k, shape),
+      : k(kernels, op, "conv_f16"), op(op), shape(shape), tile(tile), input(k, shape), filter(k, shape),
         output(k, shape, input, kChunk), at(k, shape, tile),
         pipeline(k, shape.element, (tile.blockM + tile.blockN) * kBlockK, tile.stages) {}
 
@@ -69,6 +70,7 @@ private:
   int64_t tilesN() const { return tile.warpN / 8; }
 
   KernelCode k;
+  LocalConvOp op;
   const ConvShape &shape;
   Tile tile;
   InputReader input;
@@ -173,6 +175,8 @@ void ImplicitGemmF16::store(ArrayRef<Value> sums) {
         }
     });
   }
+  repairPadding(k, op, shape, input, sums, {row, 1, 8, tile.warpM / 8}, {column, kChunk, 32, tile.warpN / 4},
+                filter.outputs, groupOutput);
 }
 
 void ImplicitGemmF16::build() {
@@ -188,11 +192,11 @@ void ImplicitGemmF16::build() {
   launchTiles(k, shape, tile, pipeline.bytes());
 }
 
-void ringconv::makeImplicitGemmF16(LocalConvOp op, KernelModule &kernels, const ConvShape &shape, const Tile &tile) {
+static void make(LocalConvOp op, KernelModule &kernels, const ConvShape &shape, const Tile &tile) {
   ImplicitGemmF16(op, kernels, shape, tile).build();
 }
 
-std::string ringconv::whyNotImplicitGemmF16(const ConvShape &shape) {
+static std::string whyNot(const ConvShape &shape) {
   if (!shape.element.isF16() && !shape.element.isBF16())
     return "its elements are not 16-bit floats";
   if (shape.features % kChunk != 0 && shape.grouped)
@@ -201,7 +205,7 @@ std::string ringconv::whyNotImplicitGemmF16(const ConvShape &shape) {
 }
 
 /// Operands are read by chunks of features: features innermost, a multiple of them.
-bool ringconv::prepareImplicitGemmF16(LocalConvOp op, KernelModule &kernels, ConvShape &shape) {
+static bool prepare(LocalConvOp op, KernelModule &kernels, ConvShape &shape) {
   bool padded = shape.features % kChunk != 0;
   auto fits = [&](const ConvBuffer &buffer) { return !padded && buffer.isVector(kFeature, kChunk); };
   SmallVector<int64_t> order{kBatch};
@@ -212,3 +216,12 @@ bool ringconv::prepareImplicitGemmF16(LocalConvOp op, KernelModule &kernels, Con
   shape.features = llvm::alignTo(shape.features, kChunk);
   return copied;
 }
+
+static SmallVector<TileOption> tilesFor(const ConvShape &) {
+  return {
+      {{128, 128, 64, 64, 4}, 2, 0.62}, {{256, 128, 64, 64, 3}, 1, 0.66}, {{128, 256, 64, 64, 3}, 1, 0.66},
+      {{256, 64, 64, 64, 4}, 2, 0.57},  {{128, 64, 64, 64, 4}, 3, 0.56},  {{64, 64, 32, 32, 4}, 4, 0.40},
+  };
+}
+
+const ConvFamily ringconv::implicitGemmF16 = {"matrix product on tensor cores", whyNot, prepare, tilesFor, make};

@@ -10,9 +10,9 @@
 //
 // Terms are added in the order of TapWalk, with a depth that depends on the input
 // features alone, whatever the tile; the bias is added to the sum.
+#include "ConvKernels.h"
 #include "FmaTile.h"
 #include "Repack.h"
-#include "TileChoice.h"
 
 using namespace mlir;
 using namespace ringconv;
@@ -33,7 +33,7 @@ class ImplicitGemmFMA {
 public:
   ImplicitGemmFMA(LocalConvOp op, KernelModule &kernels, const ConvShape &shape, const Tile &tile)
       : depth(stepFeatures(shape)), featuresFastest(shape.sources[0].innermost == kFeature),
-        filterWidth(hasWideFilter(shape) ? vectorWidth(shape) : 1), k(kernels, op, "conv_fma"), shape(shape),
+        filterWidth(hasWideFilter(shape) ? vectorWidth(shape) : 1), k(kernels, op, "conv_fma"), op(op), shape(shape),
         tile(tile), input(k, shape), filter(k, shape), output(k, shape, input, vectorWidth(shape)), at(k, shape, tile),
         product(k, shape, tile, at, depth, pitch(), tile.blockN),
         pipeline(k, shape.element, product.slotElements(), tile.stages) {}
@@ -61,6 +61,7 @@ private:
   const bool featuresFastest;
   const int64_t filterWidth; // output features that are copied at once
   KernelCode k;
+  LocalConvOp op;
   const ConvShape &shape;
   Tile tile;
   InputReader input;
@@ -152,14 +153,16 @@ void ImplicitGemmFMA::build() {
       walk, product.zeros(), [&](ValueRange state, Value live, Value slot) { fill(walk.at(state, live), slot); },
       [&](Value slot, ValueRange now) { return product.compute(pipeline.memory(), slot, now); });
   product.store(output, filter, sums);
+  repairPadding(k, op, shape, input, sums, product.pixels(), product.features(), filter.outputs,
+                filter.firstOutput(at.group));
   launchTiles(k, shape, tile, pipeline.bytes());
 }
 
-void ringconv::makeImplicitGemmFMA(LocalConvOp op, KernelModule &kernels, const ConvShape &shape, const Tile &tile) {
+static void make(LocalConvOp op, KernelModule &kernels, const ConvShape &shape, const Tile &tile) {
   ImplicitGemmFMA(op, kernels, shape, tile).build();
 }
 
-std::string ringconv::whyNotImplicitGemmFMA(const ConvShape &shape) {
+static std::string whyNot(const ConvShape &shape) {
   if (!shape.element.isF32() && !shape.element.isF64())
     return "its elements are neither f32 nor f64";
   if (shape.features < 4 && shape.grouped)
@@ -168,7 +171,7 @@ std::string ringconv::whyNotImplicitGemmFMA(const ConvShape &shape) {
 }
 
 /// The filter is read along output features.
-bool ringconv::prepareImplicitGemmFMA(LocalConvOp op, KernelModule &kernels, ConvShape &shape) {
+static bool prepare(LocalConvOp op, KernelModule &kernels, ConvShape &shape) {
   if (shape.filter.innermost == kOutput)
     return false;
   SmallVector<int64_t> order;
@@ -191,7 +194,7 @@ static bool sharesEvenly(const Tile &tile, const ConvShape &shape) {
                                 : threads % tile.blockM == 0 && depth % (threads / tile.blockM) == 0;
 }
 
-SmallVector<TileOption> ringconv::tilesImplicitGemmFMA(const ConvShape &shape) {
+static SmallVector<TileOption> tilesFor(const ConvShape &shape) {
   static constexpr TileOption single[] = {
       {{128, 128, 64, 32, 3}, 2, 0.75}, {{128, 128, 64, 64, 3}, 2, 0.76}, {{128, 64, 64, 32, 3}, 4, 0.72},
       {{64, 64, 64, 32, 3}, 8, 0.65},   {{64, 32, 64, 32, 3}, 12, 0.55},
@@ -208,3 +211,5 @@ SmallVector<TileOption> ringconv::tilesImplicitGemmFMA(const ConvShape &shape) {
       options.push_back(option);
   return options;
 }
+
+const ConvFamily ringconv::implicitGemmFMA = {"matrix product by fused multiply-adds", whyNot, prepare, tilesFor, make};

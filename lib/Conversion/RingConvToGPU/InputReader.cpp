@@ -86,18 +86,10 @@ Value InputReader::tapWord(ArrayRef<Flags> flags) {
   return word;
 }
 
-/// True if every tap of every output leads to an element.
-static bool readsOnlyElements(const ConvDim &dim) {
-  auto outputs = getConstantIntValue(dim.outputs), offset = getConstantIntValue(dim.offset);
-  auto begin = getConstantIntValue(dim.validBegin), end = getConstantIntValue(dim.validEnd);
-  return outputs && offset && begin && end && !dim.tapCount && *offset >= *begin &&
-         *offset + (*outputs - 1) * dim.stride + (dim.taps - 1) * dim.dilation < *end;
-}
-
 /// Which taps of dimension `d` lead to an element, where tap 0 reads `first`.
 InputReader::Flags InputReader::validTaps(size_t d, Value first) {
   const ConvDim &dim = shape.dims[d];
-  if (readsOnlyElements(dim))
+  if (dim.readsOnlyElements())
     return Flags(dim.taps, k.yes());
   Flags flags;
   for (int64_t t = 0; t < dim.taps; ++t) {

@@ -63,6 +63,8 @@ public:
   /// words: for kernels whose taps differ by thread. Not read unless `exists`.
   InputElement element(mlir::Value batch, mlir::ValueRange at, mlir::Value feature, mlir::Value exists);
 
+  /// The shard's memory, as elements have it.
+  mlir::Value shard() { return open(sources[0]); }
   /// Number of pixels, and of those of one batch element.
   mlir::Value pixels() const { return pixelCount; }
   mlir::Value positions() const { return positionCount; }

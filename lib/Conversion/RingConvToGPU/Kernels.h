@@ -45,7 +45,7 @@ namespace ringconv {
 /// Pixels and output features of a block and of a warp, slots of the ring of
 /// asynchronous copies.
 struct Tile {
-  int64_t blockM, blockN, warpM, warpN, stages;
+  int64_t blockM = 0, blockN = 0, warpM = 0, warpN = 0, stages = 0;
 
   int64_t threads() const { return 32 * (blockM / warpM) * (blockN / warpN); }
 };

@@ -7,6 +7,8 @@
 
 #include "InputReader.h"
 
+#include <utility>
+
 namespace ringconv {
 
 class OutputWriter {
@@ -25,6 +27,9 @@ public:
   void features(mlir::Value feature, int64_t count, mlir::Value outputs, mlir::Value groupOutput,
                 llvm::function_ref<void()> body);
 
+  /// Inside `features`: the bias in the type of sums, or null, for sums that begin
+  /// with it; it is not added again.
+  mlir::Value takeBias() { return std::exchange(biasVector, mlir::Value()); }
   /// Inside `features` of `width`: their sums, in parts, for pixel `m`.
   void storeFeatures(mlir::Value m, mlir::ValueRange parts);
 

@@ -2,6 +2,7 @@
 #include "SplitSum.h"
 #include "Elements.h"
 #include "HostNumbers.h"
+#include "PaddingRepair.h"
 
 #include <algorithm>
 
@@ -65,8 +66,9 @@ void SplitSum::finish(KernelModule &kernels) {
                           [&](Value z, ValueRange state) { return SmallVector<Value>{l.sum(state[0], load(z))}; })[0];
     if (bias)
       sum = l.sum(sum, l.convert(memref::LoadOp::create(l.b, l.loc, bias, at.back()), slice.result));
-    memref::StoreOp::create(l.b, l.loc, l.convert(sum, cast<MemRefType>(op.getInit().getType()).getElementType()),
-                            result, y);
+    Value rounded = l.convert(sum, cast<MemRefType>(op.getInit().getType()).getElementType());
+    memref::StoreOp::create(l.b, l.loc, rounded, result, y);
+    repairIfNaN(kernel, op, rounded, y);
   });
   OpBuilder after(op->getContext());
   after.setInsertionPointAfter(op);

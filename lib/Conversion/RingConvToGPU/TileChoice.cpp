@@ -28,20 +28,3 @@ Tile ringconv::chooseTile(llvm::ArrayRef<TileOption> options, int64_t pixels, in
   }
   return best->tile;
 }
-
-llvm::SmallVector<TileOption> ringconv::tilesImplicitGemmF16(const ConvShape &) {
-  return {
-      {{128, 128, 64, 64, 4}, 2, 0.62}, {{256, 128, 64, 64, 3}, 1, 0.66}, {{128, 256, 64, 64, 3}, 1, 0.66},
-      {{256, 64, 64, 64, 4}, 2, 0.57},  {{128, 64, 64, 64, 4}, 3, 0.56},  {{64, 64, 32, 32, 4}, 4, 0.40},
-  };
-}
-
-llvm::SmallVector<TileOption> ringconv::tilesFilterGradientF16(const ConvShape &) {
-  return {{{128, 128, 64, 64, 4}, 2, 0.55}, {{64, 64, 32, 32, 4}, 4, 0.35}};
-}
-
-llvm::SmallVector<TileOption> ringconv::tilesGatherGemmFMA(const ConvShape &shape) {
-  if (shape.element.isF64())
-    return {{{64, 64, 32, 32, 3}, 4, 0.6}, {{32, 32, 32, 32, 3}, 8, 0.4}};
-  return {{{128, 128, 64, 32, 3}, 2, 0.6}, {{64, 64, 64, 32, 3}, 8, 0.5}};
-}

@@ -4,7 +4,7 @@
 #ifndef RINGCONV_LIB_CONVERSION_RINGCONVTOGPU_TILECHOICE_H
 #define RINGCONV_LIB_CONVERSION_RINGCONVTOGPU_TILECHOICE_H
 
-#include "ConvKernels.h"
+#include "Kernels.h"
 
 namespace ringconv {
 
@@ -32,12 +32,6 @@ double tileCost(const TileOption &option, int64_t pixels, int64_t outputs, int64
 /// The option of least cost; the first of equals.
 Tile chooseTile(llvm::ArrayRef<TileOption> options, int64_t pixels, int64_t outputs, int64_t groups,
                 int64_t multiprocessors);
-
-/// The tiles of each kernel: those whose copies divide evenly among the threads.
-llvm::SmallVector<TileOption> tilesImplicitGemmF16(const ConvShape &shape);
-llvm::SmallVector<TileOption> tilesImplicitGemmFMA(const ConvShape &shape);
-llvm::SmallVector<TileOption> tilesFilterGradientF16(const ConvShape &shape);
-llvm::SmallVector<TileOption> tilesGatherGemmFMA(const ConvShape &shape);
 
 } // namespace ringconv
 
