@@ -72,6 +72,7 @@ int32_t rcrt_cuda_connect(ringconv_context *context) {
 
 void rcrt_cuda_abort(ringconv_context *context) {
   rcrt_cuda *cuda = context->cuda;
+  ncclGroupEnd(); /* an error inside of a group leaves it open */
   for (int32_t i = context->program->cuda->num_sums; cuda->communicators && i >= 0; --i) {
     if (!cuda->communicators[i] || (i == 0 && cuda->borrowed))
       continue;
