@@ -120,6 +120,18 @@ for module, feature in (("numpy", "numpy"), ("PIL", "pillow")):
         config.available_features.add(feature)
     else:
         left_out(f"tests with {feature} ({config.ringconv_python} has none)")
+# Whole networks: scripts/networks.sh makes an environment for them.
+networks = os.path.join(config.ringconv_build_root, "networks")
+networks_python = os.path.join(networks, "venv", "bin", "python")
+for python in (networks_python, config.ringconv_python):
+    if answers(python, "-c", "import onnx, onnxruntime") is not None:
+        config.available_features.add("onnx")
+        config.substitutions.append(("%onnx_python", f"env PYTHONPATH={config.ringconv_source_root}/python {python}"))
+        break
+else:
+    left_out("tests with onnx and onnxruntime (scripts/networks.sh fetches them)")
+config.substitutions.append(("%networks", networks))
+config.environment["CI"] = os.environ.get("CI", "")
 for tool, feature in (("ringconv-compile", "ringconv-compile"), ("ringconv-gpusim", "gpusim")):
     if os.path.exists(os.path.join(bin_dir, tool)):
         config.available_features.add(feature)

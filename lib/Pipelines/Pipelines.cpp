@@ -49,6 +49,9 @@ void ringconv::buildPartitionPipeline(OpPassManager &pm, const PartitionOptions 
     overlap.minEdge = overlap.minInterior = 0;
   if (options.overlap)
     pm.addNestedPass<func::FuncOp>(createOverlapPass(overlap));
+  // Behind overlap, whose waits are where sums are needed.
+  if (options.startReductions)
+    pm.addNestedPass<func::FuncOp>(createStartReductionsPass());
   pm.addPass(createVerifyPartitionedPass());
 }
 
@@ -94,11 +97,12 @@ static void buildLLVMPipeline(OpPassManager &pm) {
   arith::ArithExpandOpsPassOptions expand;
   expand.includeBf16 = true;
   pm.addPass(arith::createArithExpandOpsPass(expand));
+  // What has no intrinsic is a call for each element, taken out of its vector.
+  pm.addPass(createConvertMathToLLVMPass());
+  pm.addPass(createConvertMathToLibmPass());
   ConvertVectorToLLVMPassOptions vectors;
   vectors.vectorTransposeLowering = vector::VectorTransposeLowering::Shuffle16x16;
   pm.addPass(createConvertVectorToLLVMPass(vectors));
-  pm.addPass(createConvertMathToLLVMPass());
-  pm.addPass(createConvertMathToLibmPass());
   pm.addPass(createFinalizeMemRefToLLVMConversionPass());
   pm.addPass(createConvertFuncToLLVMPass());
   pm.addPass(createArithToLLVMConversionPass());
@@ -128,6 +132,7 @@ void ringconv::buildHostPipeline(OpPassManager &pm, const HostOptions &options, 
   partition.mesh = options.mesh;
   partition.mergeHalos = options.mergeHalos;
   partition.overlap = options.overlap;
+  partition.startReductions = options.startReductions;
   partition.report = report;
   buildPartitionPipeline(pm, partition);
   buildBufferizePipeline(pm);

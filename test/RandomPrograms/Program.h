@@ -87,9 +87,10 @@ struct Argument {
   DType type;
   Shape shape;
   std::optional<Sharding> sharding;
-  bool parameter = false, wantsGrad = false;
+  bool parameter = false;
   enum Fill { Integers, Fractions, Special } fill = Integers;
   int64_t reach = 4; ///< integers in [-reach, reach]
+  bool wantsGrad = false;
 };
 
 struct Result {
@@ -161,7 +162,7 @@ struct Outcome {
   std::vector<std::string> seen; ///< features of the compiled program: hops, corners
 };
 struct RunSettings {
-  std::string cpu = "native";
+  std::string target = "host", cpu = "native"; ///< target cuda: on gpusim
   double timeout = 20;
 };
 /// Compiles the program, runs all its ranks, compares.

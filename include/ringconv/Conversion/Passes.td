@@ -168,7 +168,7 @@ def PlanArenaPass : Pass<"ringconv-plan-arena", "::mlir::ModuleOp"> {
     Before: functions have the rank's context as first argument.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
-                           "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect"];
+                           "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect", "::ringconv::RingConvDialect"];
 }
 
 #endif

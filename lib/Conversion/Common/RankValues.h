@@ -23,6 +23,7 @@ public:
   /// coordinates, the shards of the entry's arguments and constants.
   std::optional<int64_t> get(mlir::Value value);
   std::optional<int64_t> get(mlir::OpFoldResult value);
+  std::optional<int64_t> sizeOf(mlir::Value memref, int64_t dim);
   std::optional<int64_t> elements(mlir::Value memref);
 
   /// Runs the region of a group: `piece` is called for each send and recv that
@@ -32,7 +33,6 @@ public:
 private:
   std::optional<int64_t> compute(mlir::Operation *op);
   std::optional<int64_t> computeArith(mlir::Operation *op);
-  std::optional<int64_t> sizeOf(mlir::Value memref, int64_t dim);
   bool run(mlir::Block &block, llvm::function_ref<bool(mlir::Operation *piece)> piece);
   int64_t partOf(llvm::ArrayRef<mlir::Attribute> axes);
 

@@ -93,6 +93,13 @@ bool ringconv::lowerToVectorLoops(LocalConvOp op, const LoopOptions &options) {
     emitRemark(op.getLoc()) << "plain loops: " << reason;
     return false;
   }
+  if (!plan->columns.isStatic())
+    if (SmallVector<LocalConvOp> versions = specializeColumns(op); !versions.empty()) {
+      for (LocalConvOp version : versions)
+        if (!lowerToVectorLoops(version, options))
+          lowerToPlainLoops(version, options);
+      return true;
+    }
   LocalConvOp flat = flattenPointwise(op);
   if (flat != op)
     plan = planVectorLoops(flat, options, reason);

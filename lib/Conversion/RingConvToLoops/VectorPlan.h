@@ -93,6 +93,11 @@ std::optional<VectorPlan> planVectorLoops(LocalConvOp op, const LoopOptions &opt
 bool lowerToColumns(LocalConvOp op, const LoopOptions &options, std::string &reason);
 bool lowerToColumns(LocalPoolOp op, const LoopOptions &options, std::string &reason);
 
+/// The operation once for each size and offset that its columns have on some
+/// rank, with static columns, in branches of which each rank takes one; none, with
+/// the operation untouched, where there are too many or they are not known.
+llvm::SmallVector<LocalConvOp> specializeColumns(LocalConvOp op);
+
 /// The operation with one spatial dimension, in place of one whose outputs read
 /// nothing but the element of their own coordinates; others as they are.
 LocalConvOp flattenPointwise(LocalConvOp op);

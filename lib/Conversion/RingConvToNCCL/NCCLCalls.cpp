@@ -133,10 +133,10 @@ void NCCLCalls::waitGroup(WaitOp op, int64_t exchange) {
 
 Value NCCLCalls::communicator(ArrayAttr axes, MeshAttr mesh) {
   int64_t mask = axesMask(axes, mesh);
-  auto it = llvm::find(axesOfSums, mask);
-  int64_t number = it - axesOfSums.begin();
-  if (it == axesOfSums.end())
-    axesOfSums.push_back(mask);
+  auto it = llvm::find(sums, mask);
+  int64_t number = it - sums.begin();
+  if (it == sums.end())
+    sums.push_back(mask);
   return call("ringconv_cuda_communicator", {context, i64(1 + number)}, pointer);
 }
 
@@ -154,29 +154,81 @@ static Value allocate(OpBuilder &b, Location loc, ArrayRef<OpFoldResult> sizes, 
   return memref::AllocOp::create(b, loc, MemRefType::get(shape, element), dynamic);
 }
 
-void NCCLCalls::lowerAllReduce(AllReduceOp op) {
-  MeshAttr m = mesh(op, op.getMeshAttr());
-  int64_t exchange = nextExchange++;
-  auto type = cast<MemRefType>(op.getInit().getType());
-  // NCCL sums dense memory.
-  Value dense = op.getInit();
-  if (!type.getLayout().isIdentity()) {
-    dense = allocate(b, loc, memref::getMixedSizes(b, loc, dense), type.getElementType());
-    memref::CopyOp::create(b, loc, op.getInit(), dense);
+/// NCCL sums dense memory.
+Value NCCLCalls::makeDense(Value memref) {
+  auto type = cast<MemRefType>(memref.getType());
+  if (type.getLayout().isIdentity())
+    return memref;
+  Value dense = allocate(b, loc, memref::getMixedSizes(b, loc, memref), type.getElementType());
+  memref::CopyOp::create(b, loc, memref, dense);
+  return dense;
+}
+
+/// All members have the same shards: either all of them have elements or none.
+NCCLCalls::Sums NCCLCalls::startSums(ValueRange tensors, ArrayAttr axes, MeshAttr mesh) {
+  Sums sums{nextExchange++, {}, llvm::to_vector(tensors), {}};
+  Value all;
+  SmallVector<Value> counts;
+  for (Value tensor : tensors) {
+    sums.dense.push_back(makeDense(tensor));
+    counts.push_back(toI64(elementsOf(b, loc, sums.dense.back())));
+    all = all ? arith::AddIOp::create(b, loc, all, counts.back()).getResult() : counts.back();
   }
-  Value count = toI64(elementsOf(b, loc, dense)), data = pointerOf(b, loc, dense);
-  Value group = communicator(op.getAxes(), m);
-  call("ringconv_cuda_count_reduction", {context, i64(exchange)}, Type());
-  // All members have the same shard: either all of them have elements or none.
-  ifAny(count, [&] {
-    onCommunicationStream(exchange, [&](Value stream) {
-      status("ncclAllReduce", {data, data, count, i32(ncclType(type.getElementType())), i32(kNCCLSum), group, stream});
+  sums.count = all;
+  Value group = communicator(axes, mesh);
+  call("ringconv_cuda_count_reduction", {context, i64(sums.exchange)}, Type());
+  ifAny(all, [&] {
+    onCommunicationStream(sums.exchange, [&](Value stream) {
+      auto sum = [&](Value dense, Value count) {
+        Value data = pointerOf(b, loc, dense);
+        int64_t type = ncclType(cast<MemRefType>(dense.getType()).getElementType());
+        status("ncclAllReduce", {data, data, count, i32(type), i32(kNCCLSum), group, stream});
+      };
+      if (tensors.size() == 1)
+        return sum(sums.dense[0], all);
+      status("ncclGroupStart", {});
+      for (auto [dense, count] : llvm::zip(sums.dense, counts))
+        ifAny(count, [&, dense = dense, count = count] { sum(dense, count); });
+      status("ncclGroupEnd", {});
     });
-    waitForArrival(exchange);
   });
-  if (dense != op.getInit())
-    memref::CopyOp::create(b, loc, dense, op.getInit());
-  KeepOp::create(b, loc, ValueRange{dense, op.getInit()});
+  return sums;
+}
+
+void NCCLCalls::finishSums(const Sums &sums) {
+  ifAny(sums.count, [&] { waitForArrival(sums.exchange); });
+  SmallVector<Value> memory(sums.dense);
+  for (auto [dense, tensor] : llvm::zip(sums.dense, sums.tensors)) {
+    if (dense != tensor)
+      memref::CopyOp::create(b, loc, dense, tensor);
+    memory.push_back(tensor);
+  }
+  KeepOp::create(b, loc, memory);
+}
+
+/// The sum of one rank is what it has.
+static bool isAlone(ArrayAttr axes, MeshAttr mesh) {
+  return mesh.parts(llvm::to_vector(axes.getAsRange<StringAttr>())) == 1;
+}
+
+void NCCLCalls::lowerAllReduce(AllReduceOp op) {
+  if (isAlone(op.getAxes(), mesh(op, op.getMeshAttr())))
+    return;
+  Value init = op.getInit();
+  finishSums(startSums(init, op.getAxes(), mesh(op, op.getMeshAttr())));
+}
+
+/// Takes its wait with it.
+void NCCLCalls::lowerStartReduce(StartReduceOp op) {
+  MeshAttr m = mesh(op, op.getMeshAttr());
+  bool alone = isAlone(op.getAxes(), m);
+  Sums sums = alone ? Sums{} : startSums(op.getInits(), op.getAxes(), m);
+  for (Operation *wait : llvm::make_early_inc_range(op.getToken().getUsers())) {
+    b.setInsertionPoint(wait);
+    if (!alone)
+      finishSums(sums);
+    wait->erase();
+  }
 }
 
 /// The boxes of all members one after the other, each in a block of the size of
@@ -235,6 +287,10 @@ Value NCCLCalls::packForScatter(ReduceScatterOp op, ScatterGroup &group, ArrayRe
 void NCCLCalls::lowerReduceScatter(ReduceScatterOp op) {
   MeshAttr m = mesh(op, op.getFrom().getMesh());
   ScatterGroup group(op, m);
+  if (group.members == 1) {
+    memref::CopyOp::create(b, loc, op.getInput(), op.getInit());
+    return;
+  }
   int64_t exchange = nextExchange++;
   Type element = cast<MemRefType>(op.getInput().getType()).getElementType();
   SmallVector<OpFoldResult> block = memref::getMixedSizes(b, loc, op.getInput());

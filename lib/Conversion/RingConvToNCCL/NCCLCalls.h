@@ -16,10 +16,11 @@ namespace ringconv {
 
 class NCCLCalls : public DriverCalls {
 public:
-  using DriverCalls::DriverCalls;
+  /// `sums` are bit masks of the mesh axes along which sums of the module go,
+  /// each once.
+  NCCLCalls(mlir::ModuleOp module, mlir::func::FuncOp func, llvm::SmallVectorImpl<int64_t> &sums)
+      : DriverCalls(module, func), sums(sums) {}
 
-  /// Bit masks of the mesh axes along which sums go, each once.
-  llvm::ArrayRef<int64_t> sums() const { return axesOfSums; }
   /// Whether a size could not be computed; then there is a diagnostic.
   bool hasFailed() const { return failed; }
 
@@ -28,9 +29,20 @@ protected:
   void postGroup(GroupOp op, int64_t exchange) override;
   void waitGroup(WaitOp op, int64_t exchange) override;
   void lowerAllReduce(AllReduceOp op) override;
+  void lowerStartReduce(StartReduceOp op) override;
   void lowerReduceScatter(ReduceScatterOp op) override;
 
 private:
+  /// Sums in flight: dense copies of tensors, or the tensors themselves.
+  struct Sums {
+    int64_t exchange;
+    mlir::Value count; ///< of all their elements
+    llvm::SmallVector<mlir::Value> tensors, dense;
+  };
+  Sums startSums(mlir::ValueRange tensors, mlir::ArrayAttr axes, MeshAttr mesh);
+  void finishSums(const Sums &sums);
+  mlir::Value makeDense(mlir::Value memref);
+
   int64_t stagingBytes(GroupOp op);
   void emitMessages(int64_t exchange, mlir::Value count);
   void onCommunicationStream(int64_t exchange, llvm::function_ref<void(mlir::Value stream)> body);
@@ -41,7 +53,7 @@ private:
   mlir::Value packForScatter(ReduceScatterOp op, ScatterGroup &group, llvm::ArrayRef<mlir::OpFoldResult> block);
 
   llvm::DenseMap<int64_t, mlir::Value> staging; ///< of each exchange
-  llvm::SmallVector<int64_t> axesOfSums;
+  llvm::SmallVectorImpl<int64_t> &sums;
   bool failed = false;
 };
 

@@ -92,7 +92,8 @@ class Importer:
         self.program = Program()
         self.values = dict(onnx_model.initializers_of(model))
         self.users = {}  # value name -> nodes that read it
-        self.done = set()  # ids of nodes whose work another one did
+        self.producers = {}  # value name -> node that makes it
+        self.done = set()  # ids of nodes that were converted, or whose work another one did
         self.padded = {}  # tensor name -> (what was padded, {dim: (low, high, mode)})
         inputs = onnx_model.inputs_of(model, shapes)
         unknown = set(shardings) - {name for name, _, _ in inputs}
@@ -136,6 +137,8 @@ class Importer:
         for node in nodes:
             for name in node.input:
                 self.users.setdefault(name, []).append(node)
+            for name in node.output:
+                self.producers[name] = node
         for output in self.model.graph.output:
             self.users.setdefault(output.name, []).append(None)
         for node in nodes:
@@ -144,6 +147,7 @@ class Importer:
         return self.finish()
 
     def convert(self, node):
+        self.done.add(id(node))
         self.program.location = label_of(node)
         if node.domain not in ("", "ai.onnx") or node.op_type not in HANDLERS:
             raise ImportFailure(f"{label_of(node)}: operator is not supported")
@@ -164,10 +168,23 @@ class Importer:
         users = self.users.get(name, [])
         return users[0] if len(users) == 1 else None
 
-    def absorb(self, node, name):
-        """`node` is done: its result has the name `name` for what is emitted next."""
-        self.done.add(id(node))
-        return node.output[0] if name is None else name
+    def constant(self, name):
+        """The value `name` if it is constant, or follows from shapes that are known
+        so far; else None."""
+        if name not in self.values:
+            node = self.producers.get(name)
+            if node is None:
+                return None
+            inputs = [n for n in node.input if n]
+            if node.op_type == "Shape":
+                known = inputs[0] in self.values
+            else:
+                known = bool(inputs) and all(self.constant(n) for n in inputs)
+            if not known:
+                return None
+            self.convert(node)
+        value = self.values[name]
+        return value if isinstance(value, Const) else None
 
     def finish(self):
         results = []

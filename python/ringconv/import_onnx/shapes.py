@@ -42,10 +42,10 @@ def _instance_norm_of_groups(node, x, wanted):
         return None
     back = importer.only_user(norm.output[0])
     values = [importer.values.get(n) for n in norm.input[1:3]]
-    known = back is not None and back.op_type == "Reshape" and isinstance(importer.values.get(back.input[1]), Const)
-    if not known or not all(isinstance(v, Const) for v in values) or wanted[0] != x.shape[0] or x.shape[1] % wanted[1]:
+    shape_back = importer.constant(back.input[1]) if back is not None and back.op_type == "Reshape" else None
+    if shape_back is None or not all(isinstance(v, Const) for v in values) or wanted[0] != x.shape[0] or x.shape[1] % wanted[1]:
         return None
-    again = [int(n) for n in importer.values[back.input[1]].array]
+    again = [int(n) for n in shape_back.array]
     if len(again) != x.rank or any(n not in (0, -1, m) for n, m in zip(again, x.shape)) or 0 in again[3:]:
         return None
     epsilon = next((a.f for a in norm.attribute if a.name == "epsilon"), 1e-5)
@@ -120,7 +120,8 @@ def space_to_depth(node):
     x, program = node.tensor(0), node.program
     s = _block(node, x)
     n, c, h, w = x.shape
-    y = program.transpose(program.reshape(x, (n, c, h // s, s, w // s, s)), [0, 3, 5, 1, 2, 4])
+    order = [0, 3, 5, 1, 2, 4] if node.attribute("mode", "DCR") == "DCR" else [0, 1, 3, 5, 2, 4]
+    y = program.transpose(program.reshape(x, (n, c, h // s, s, w // s, s)), order)
     return program.reshape(y, (n, c * s**2, h // s, w // s))
 
 

@@ -42,8 +42,13 @@ private:
 
   mlir::Value foldBorder(FoldBorderOp op, const Decision &decision, LocalBuilder &local);
 
-  /// Sums partial results and adds what is added once.
-  mlir::Value finish(mlir::Operation *op, const Decision &decision, mlir::Value partial, ShardingAttr to);
+  /// Computed values become the results: partial ones are combined over the ranks,
+  /// what is added once is added, and all are cut as the analysis says.
+  void combinePartials(mlir::Operation *op, const Decision &decision, llvm::SmallVectorImpl<mlir::Value> &values);
+  mlir::Value sumPartial(mlir::Operation *op, const Decision &decision, mlir::OpResult result, mlir::Value partial);
+  void sumTogether(mlir::Operation *op, const Decision &decision, llvm::SmallVectorImpl<mlir::Value> &partials);
+  mlir::Value combineGathered(mlir::Operation *op, const Decision &decision, mlir::Value partial,
+                              mlir::Operation *combiner);
   mlir::Value addBias(mlir::Operation *op, mlir::Value sum, ShardingAttr sharding);
 
   /// The type of a value of a function or region: a shard's, or as it is.
