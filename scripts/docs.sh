@@ -36,4 +36,9 @@ case ${1:-} in
 *) die "unknown word '$1', expected --reference or --installed" ;;
 esac
 say "building the site in $(basename "$build")/site"
-NO_MKDOCS_2_WARNING=1 "$venv/bin/mkdocs" build --quiet --strict --config-file "$top/mkdocs.yml" --site-dir "$build/site"
+# Not --quiet: then --strict would not see warnings either.
+export NO_MKDOCS_2_WARNING=1
+log=$("$venv/bin/mkdocs" build --strict --config-file "$top/mkdocs.yml" --site-dir "$build/site" 2>&1) || {
+  grep -v '^INFO' <<<"$log" >&2
+  exit 1
+}

@@ -101,7 +101,7 @@ def dialect_page(options, doctests):
     sections = re.split(r"(?m)^(?=### )", text)
     for i, section in enumerate(sections):
         name = re.match(r"### `(ringconv\.\w+)`", section)
-        if not name or "```mlir" in section:
+        if not name or "Example:" in section:
             continue
         found = next(filter(None, (operation_in(test.output, name[1]) for test in doctests.values())), None)
         if found:
@@ -129,6 +129,12 @@ def passes_page(options, doctests):
     return text + pipelines(options)
 
 
+def interfaces_page(options):
+    text = tablegen(options, "-gen-op-interface-docs",
+                    os.path.join(ROOT, "include/ringconv/Dialect/RingConv/IR/RingConvInterfaces.td"))
+    return "# Interfaces\n\n" + notice("interface") + "\n" + re.sub(r"(?m)^# .*\n+", "", text)
+
+
 def pipelines(options):
     text = "## Pipelines\n\n| flag | does |\n|---|---|\n"
     shown = run(os.path.join(options.bin, "ringconv-opt"), "--help").split("Pass Pipelines:")[1]
@@ -148,6 +154,7 @@ def main():
     os.chdir(ROOT)
     doctests = {os.path.basename(path)[:-5]: Doctest(options, path) for path in sorted(glob.glob("test/Docs/Passes/*.mlir"))}
     pages = {"docs/reference/dialect.md": dialect_page(options, doctests),
+             "docs/reference/interfaces.md": interfaces_page(options),
              "docs/reference/passes.md": passes_page(options, doctests)}
     differences = 0
     for path, text in pages.items():

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs all tests of a build and adds up their results.
 
-    check.py BUILD/test/check.json [--level=quick|default|long] [--only=lit|unit|runtime|python|gpusim] [--jobs=N] [--filter=REGEX]
+    check.py BUILD/test/check.json [--level=quick|default|long] [--only=PART] [--jobs=N] [--filter=REGEX]
 
 Parts: lit over test/, the GoogleTest programs of unittests/, the tests of the
-host runtime, those of the Python package and of gpusim. A part that does not come to its end counts as a failure. The last
-line is 'N passed, N failed'; the exit code is 1 if anything failed.
+host runtime, those of the Python package and of gpusim, the documentation site. A part that does not come to its
+end counts as a failure. The last line is 'N passed, N failed'; the exit code is 1 if anything failed.
 """
 import argparse
 import collections
@@ -140,7 +140,16 @@ def run_gpusim(build, args, folder):
     return run_script("gpusim", ["sh", build["gpusim"], build["build"]], args)
 
 
-PARTS = {"lit": run_lit, "unit": run_unit, "runtime": run_runtime, "python": run_python, "gpusim": run_gpusim}
+def run_site(build, args, folder):
+    """The documentation site, warnings as errors."""
+    os.environ["RINGCONV_BUILD_DIR"] = build["build"]
+    code, output = run(["bash", build["site"], "--installed"], PART_SECONDS[args.level], quiet=True)
+    print("\n".join(f"site: {line.removeprefix('ringconv: ')}" for line in output.splitlines()))
+    return Counts(0, 0) if not code and "left out" in output else Counts(int(not code), int(bool(code)))
+
+
+PARTS = {"lit": run_lit, "unit": run_unit, "runtime": run_runtime, "python": run_python, "gpusim": run_gpusim,
+         "site": run_site}
 
 
 def main():

@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Linalg/Passes.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -48,6 +49,9 @@ void ringconv::buildPartitionPipeline(OpPassManager &pm, const PartitionOptions 
     overlap.minEdge = overlap.minInterior = 0;
   if (options.overlap)
     pm.addNestedPass<func::FuncOp>(createOverlapPass(overlap));
+  // Behind overlap, whose waits are where sums are needed.
+  if (options.startReductions)
+    pm.addNestedPass<func::FuncOp>(createStartReductionsPass());
   pm.addPass(createVerifyPartitionedPass());
 }
 
@@ -128,6 +132,7 @@ void ringconv::buildHostPipeline(OpPassManager &pm, const HostOptions &options, 
   partition.mesh = options.mesh;
   partition.mergeHalos = options.mergeHalos;
   partition.overlap = options.overlap;
+  partition.startReductions = options.startReductions;
   partition.report = report;
   buildPartitionPipeline(pm, partition);
   buildBufferizePipeline(pm);
@@ -135,10 +140,11 @@ void ringconv::buildHostPipeline(OpPassManager &pm, const HostOptions &options, 
 }
 
 /// Kernels to NVVM. Buffers become descriptors before anything looks at memrefs,
-/// and functions become arithmetic before gpu-to-nvvm would call libdevice.
+/// and functions become arithmetic.
 static void buildKernelPipeline(OpPassManager &module) {
   auto &pm = module.nest<gpu::GPUModuleOp>();
   pm.addPass(ringconv::createLowerBufferCastsPass());
+  pm.addPass(math::createMathExtendToSupportedTypes());
   pm.addPass(ringconv::createExpandMathPass());
   pm.addPass(createLowerAffinePass());
   pm.addPass(memref::createExpandStridedMetadataPass());
@@ -147,8 +153,7 @@ static void buildKernelPipeline(OpPassManager &module) {
   pm.addPass(createSCFToControlFlowPass());
   pm.addPass(createConvertNVGPUToNVVMPass());
   pm.addPass(createConvertVectorToLLVMPass());
-  pm.addPass(createConvertMathToLLVMPass());
-  pm.addPass(createConvertGpuOpsToNVVMOps());
+  pm.addPass(ringconv::createLowerKernelsPass());
   pm.addPass(createConvertNVVMToLLVMPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
   pm.addPass(createCanonicalizerPass());

@@ -29,3 +29,23 @@ func.func @reshard(%v: tensor<1x6x6x13xf32>) -> tensor<1x6x6x13xf32> {
   %r = ringconv.reshard %v <@grid, [{}, {"x"}, {}, {} ]> : tensor<1x6x6x13xf32>
   return %r : tensor<1x6x6x13xf32>
 }
+// -----
+func.func @fold_border(%g: tensor<1x8x59xf32>) -> tensor<1x8x56xf32> {
+  // CHECK: ringconv.fold_border
+  %dx = ringconv.fold_border %g dim 2 pad [1, 2] circular : tensor<1x8x59xf32> -> tensor<1x8x56xf32>
+  return %dx : tensor<1x8x56xf32>
+}
+// -----
+func.func @pool_grad(%dy: tensor<1x8x28xf32>, %taps: tensor<1x8x28xi32>) -> tensor<1x8x56xf32> {
+  // CHECK: ringconv.pool_grad
+  %dx = ringconv.pool_grad %dy, %taps dims [b, f, 0] -> [b, f, 0]
+          window {size = [3], lhs_dilate = [2], pad = [[1, 2]]}
+        : (tensor<1x8x28xf32>, tensor<1x8x28xi32>) -> tensor<1x8x56xf32>
+  return %dx : tensor<1x8x56xf32>
+}
+// -----
+func.func @reshard_like(%g: tensor<1x6x6x13xf32>, %x: tensor<1x6x6x13xf32>) -> tensor<1x6x6x13xf32> {
+  // CHECK: ringconv.reshard_like
+  %d = ringconv.reshard_like %g, %x : tensor<1x6x6x13xf32>
+  return %d : tensor<1x6x6x13xf32>
+}

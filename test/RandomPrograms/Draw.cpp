@@ -94,7 +94,7 @@ Dims Drawer::drawLayout(int spatial, int64_t first, int64_t second) {
 }
 
 int Drawer::addArgument(const Shape &shape, std::optional<Sharding> sharding, int64_t reach) {
-  Argument a{dtype, shape, std::move(sharding), r.chance(35), false, fill, reach};
+  Argument a{dtype, shape, std::move(sharding), r.chance(35), fill, reach};
   nodes.push_back({true, p.arguments.size()});
   p.arguments.push_back(a);
   p.arguments.back().wantsGrad = p.gradient && r.chance(60);

@@ -87,9 +87,10 @@ struct Argument {
   DType type;
   Shape shape;
   std::optional<Sharding> sharding;
-  bool parameter = false, wantsGrad = false;
+  bool parameter = false;
   enum Fill { Integers, Fractions, Special } fill = Integers;
   int64_t reach = 4; ///< integers in [-reach, reach]
+  bool wantsGrad = false;
 };
 
 struct Result {

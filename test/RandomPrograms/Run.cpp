@@ -219,7 +219,9 @@ struct Rank {
 
 std::string session(const ringconv_program *program, const Program &p, const Signature &signature,
                     const ringconv_world &world, double timeout, Rank &rank) {
-  ringconv_options options{RINGCONV_ABI_VERSION, timeout};
+  ringconv_options options{};
+  options.abi_version = RINGCONV_ABI_VERSION;
+  options.timeout = timeout;
   ringconv_session *session = nullptr;
   int code = ringconv_session_create(program, &session, &world, &options);
   llvm::scope_exit destroy([&] { ringconv_session_destroy(session); });
@@ -272,7 +274,12 @@ std::string runRanks(const ringconv_program *program, const Program &p, const Si
   ringconv_team *team = ringconv_team_create(int64_t(ranks.size()));
   std::vector<ringconv_world> worlds;
   for (size_t r = 0; r < ranks.size(); ++r) {
-    worlds.push_back({int64_t(r), int64_t(ranks.size()), RINGCONV_TRANSPORT_THREADS, team, 0});
+    ringconv_world world{};
+    world.rank = r;
+    world.size = ranks.size();
+    world.transport = RINGCONV_TRANSPORT_THREADS;
+    world.team = team;
+    worlds.push_back(world);
     Rank &rank = ranks[r];
     if (std::string why = findBoxes(program, p, signature, worlds[r], rank); !why.empty())
       return ringconv_team_destroy(team), why;

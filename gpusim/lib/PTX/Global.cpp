@@ -29,7 +29,7 @@ Window *Worker::window(uint64_t addr, uint64_t bytes) {
   AllocationRef a = MemorySpace::get().findRange(addr, bytes);
   if (!a)
     return nullptr;
-  Window &w = windows[rng() % numWindows];
+  Window &w = windows[oldestWindow++ % numWindows];
   w.lo = a->base;
   w.len = a->size;
   w.data = a->data;

@@ -235,10 +235,10 @@ static bool allTagged(const Block &b, const Kernel &k, const AccessPattern &p, u
 }
 
 template <unsigned Bytes> static void landBytes(Block &b, const AsyncCopy &copy, uint32_t land) {
-  for (uint32_t m = land; m; m &= m - 1) {
-    unsigned lane = __builtin_ctz(m);
-    memcpy(&b.shared[copy.dst[lane]], copy.data[lane], Bytes);
-  }
+  uint8_t *shared = b.shared.data();
+  forLanes(land, [&](unsigned l) {
+    memcpy(shared + copy.dst[l], copy.data[l], Bytes);
+  });
 }
 
 static void landOne(Warp &w, const AsyncCopy &copy, uint32_t land) {

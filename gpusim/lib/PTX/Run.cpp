@@ -122,6 +122,24 @@ const char *gpusim::unitName(Unit u) {
 
 namespace {
 
+/// Random numbers (Steele, Lea, Flood 2014) that are cheap to seed.
+class SplitMix {
+public:
+  using result_type = uint64_t;
+  explicit SplitMix(uint64_t seed) : state(seed) {}
+  static constexpr uint64_t min() { return 0; }
+  static constexpr uint64_t max() { return ~0ull; }
+  uint64_t operator()() {
+    uint64_t z = state += 0x9e3779b97f4a7c15ull;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+    return z ^ z >> 31;
+  }
+
+private:
+  uint64_t state;
+};
+
 class BlockRunner {
 public:
   explicit BlockRunner(Worker &worker);
@@ -317,7 +335,7 @@ void BlockRunner::reportDeadlock() {
 void BlockRunner::run(uint64_t linear) {
   reset(linear);
   // Every block has its own sequence, whichever worker runs it.
-  std::mt19937_64 rng(launch.options.seed * 0x9e3779b97f4a7c15ull + linear);
+  SplitMix rng(SplitMix(launch.options.seed)() + linear);
   std::vector<uint32_t> ready;
   for (;;) {
     ready.clear();
@@ -352,7 +370,6 @@ void work(Launch &launch) {
   Worker worker(launch);
   worker.instCounts.resize(launch.kernel.code.size());
   worker.patterns.resize(2 * launch.kernel.code.size());
-  worker.rng.seed(1);
   try {
     BlockRunner runner(worker);
     while (!launch.failed) {
@@ -455,7 +472,7 @@ LaunchResult gpusim::runKernel(const Kernel &k, const LaunchConfig &config,
   launch.blockOrder.resize(blocks);
   for (uint64_t n = 0; n < blocks; ++n)
     launch.blockOrder[n] = n;
-  std::mt19937_64 rng(options.seed);
+  SplitMix rng(options.seed);
   if (options.seed)
     std::shuffle(launch.blockOrder.begin(), launch.blockOrder.end(), rng);
   unsigned cores =

@@ -26,6 +26,17 @@ namespace gpusim {
 constexpr unsigned warpSize = 32;
 constexpr uint32_t fullMask = ~0u;
 
+/// f(lane) for the lanes in `mask`, in their order.
+template <typename F> inline void forLanes(uint32_t mask, F f) {
+  if (mask == fullMask) {
+    for (unsigned l = 0; l < warpSize; ++l)
+      f(l);
+    return;
+  }
+  for (uint32_t m = mask; m; m &= m - 1)
+    f((unsigned)__builtin_ctz(m));
+}
+
 struct Block;
 struct Worker;
 
@@ -127,9 +138,9 @@ struct Worker {
   std::vector<InstCount> instCounts;
   static constexpr unsigned numWindows = 16;
   Window windows[numWindows];
+  unsigned oldestWindow = 0;
   /// Two per instruction: of global and of shared memory.
   std::vector<std::unique_ptr<AccessPattern>> patterns;
-  std::mt19937_64 rng;
 
   /// The window for an access, or null if no live allocation holds it.
   Window *window(uint64_t addr, uint64_t bytes);

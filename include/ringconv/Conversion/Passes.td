@@ -127,6 +127,16 @@ def LowerBufferCastsPass : Pass<"ringconv-lower-buffer-casts"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect"];
 }
 
+def LowerKernelsPass : Pass<"ringconv-lower-kernels", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "kernels to NVVM, without a library of functions";
+  let description = [{
+    Before: control flow as blocks, memrefs with static layouts or descriptors,
+    functions of `math` that are instructions only. What has no instruction is an
+    error at the operation.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect"];
+}
+
 def LowerReferencePass : Pass<"ringconv-lower-reference", "::mlir::ModuleOp"> {
   let summary = "the uncut program straight from the definition, sums in f64";
   let description = [{

@@ -20,6 +20,9 @@ struct PartitionOptions : mlir::PassPipelineOptions<PartitionOptions> {
                           llvm::cl::init(true)};
   Option<bool> overlap{*this, "overlap", llvm::cl::desc("compute the interior while halos travel"),
                        llvm::cl::init(true)};
+  Option<bool> startReductions{*this, "start-reductions",
+                               llvm::cl::desc("all-reduces together, behind the work after them"),
+                               llvm::cl::init(true)};
   Option<bool> alwaysOverlap{*this, "always-overlap",
                              llvm::cl::desc("overlap however small the pieces are"), llvm::cl::init(false)};
   /// Filled by the partition pass; null: not wanted. Outlives the pipeline.
@@ -35,6 +38,9 @@ struct HostOptions : mlir::PassPipelineOptions<HostOptions> {
                           llvm::cl::init(true)};
   Option<bool> overlap{*this, "overlap", llvm::cl::desc("compute the interior while halos travel"),
                        llvm::cl::init(true)};
+  Option<bool> startReductions{*this, "start-reductions",
+                               llvm::cl::desc("all-reduces together, behind the work after them"),
+                               llvm::cl::init(true)};
   Option<bool> vectorize{*this, "vectorize", llvm::cl::desc("use vectorised kernels where they fit"),
                          llvm::cl::init(true)};
   Option<int64_t> vectorWidth{*this, "vector-width", llvm::cl::desc("f32 lanes: 8 or 16"), llvm::cl::init(8)};

@@ -154,29 +154,71 @@ static Value allocate(OpBuilder &b, Location loc, ArrayRef<OpFoldResult> sizes, 
   return memref::AllocOp::create(b, loc, MemRefType::get(shape, element), dynamic);
 }
 
-void NCCLCalls::lowerAllReduce(AllReduceOp op) {
-  MeshAttr m = mesh(op, op.getMeshAttr());
-  int64_t exchange = nextExchange++;
-  auto type = cast<MemRefType>(op.getInit().getType());
-  // NCCL sums dense memory.
-  Value dense = op.getInit();
-  if (!type.getLayout().isIdentity()) {
-    dense = allocate(b, loc, memref::getMixedSizes(b, loc, dense), type.getElementType());
-    memref::CopyOp::create(b, loc, op.getInit(), dense);
+/// NCCL sums dense memory.
+Value NCCLCalls::makeDense(Value memref) {
+  auto type = cast<MemRefType>(memref.getType());
+  if (type.getLayout().isIdentity())
+    return memref;
+  Value dense = allocate(b, loc, memref::getMixedSizes(b, loc, memref), type.getElementType());
+  memref::CopyOp::create(b, loc, memref, dense);
+  return dense;
+}
+
+/// All members have the same shards: either all of them have elements or none.
+NCCLCalls::Sums NCCLCalls::startSums(ValueRange tensors, ArrayAttr axes, MeshAttr mesh) {
+  Sums sums{nextExchange++, {}, llvm::to_vector(tensors), {}};
+  Value all;
+  SmallVector<Value> counts;
+  for (Value tensor : tensors) {
+    sums.dense.push_back(makeDense(tensor));
+    counts.push_back(toI64(elementsOf(b, loc, sums.dense.back())));
+    all = all ? arith::AddIOp::create(b, loc, all, counts.back()).getResult() : counts.back();
   }
-  Value count = toI64(elementsOf(b, loc, dense)), data = pointerOf(b, loc, dense);
-  Value group = communicator(op.getAxes(), m);
-  call("ringconv_cuda_count_reduction", {context, i64(exchange)}, Type());
-  // All members have the same shard: either all of them have elements or none.
-  ifAny(count, [&] {
-    onCommunicationStream(exchange, [&](Value stream) {
-      status("ncclAllReduce", {data, data, count, i32(ncclType(type.getElementType())), i32(kNCCLSum), group, stream});
+  sums.count = all;
+  Value group = communicator(axes, mesh);
+  call("ringconv_cuda_count_reduction", {context, i64(sums.exchange)}, Type());
+  ifAny(all, [&] {
+    onCommunicationStream(sums.exchange, [&](Value stream) {
+      auto sum = [&](Value dense, Value count) {
+        Value data = pointerOf(b, loc, dense);
+        int64_t type = ncclType(cast<MemRefType>(dense.getType()).getElementType());
+        status("ncclAllReduce", {data, data, count, i32(type), i32(kNCCLSum), group, stream});
+      };
+      if (tensors.size() == 1)
+        return sum(sums.dense[0], all);
+      status("ncclGroupStart", {});
+      for (auto [dense, count] : llvm::zip(sums.dense, counts))
+        ifAny(count, [&, dense = dense, count = count] { sum(dense, count); });
+      status("ncclGroupEnd", {});
     });
-    waitForArrival(exchange);
   });
-  if (dense != op.getInit())
-    memref::CopyOp::create(b, loc, dense, op.getInit());
-  KeepOp::create(b, loc, ValueRange{dense, op.getInit()});
+  return sums;
+}
+
+void NCCLCalls::finishSums(const Sums &sums) {
+  ifAny(sums.count, [&] { waitForArrival(sums.exchange); });
+  SmallVector<Value> memory(sums.dense);
+  for (auto [dense, tensor] : llvm::zip(sums.dense, sums.tensors)) {
+    if (dense != tensor)
+      memref::CopyOp::create(b, loc, dense, tensor);
+    memory.push_back(tensor);
+  }
+  KeepOp::create(b, loc, memory);
+}
+
+void NCCLCalls::lowerAllReduce(AllReduceOp op) {
+  Value init = op.getInit();
+  finishSums(startSums(init, op.getAxes(), mesh(op, op.getMeshAttr())));
+}
+
+/// Takes its wait with it.
+void NCCLCalls::lowerStartReduce(StartReduceOp op) {
+  Sums sums = startSums(op.getInits(), op.getAxes(), mesh(op, op.getMeshAttr()));
+  for (Operation *wait : llvm::make_early_inc_range(op.getToken().getUsers())) {
+    b.setInsertionPoint(wait);
+    finishSums(sums);
+    wait->erase();
+  }
 }
 
 /// The boxes of all members one after the other, each in a block of the size of

@@ -28,9 +28,20 @@ protected:
   void postGroup(GroupOp op, int64_t exchange) override;
   void waitGroup(WaitOp op, int64_t exchange) override;
   void lowerAllReduce(AllReduceOp op) override;
+  void lowerStartReduce(StartReduceOp op) override;
   void lowerReduceScatter(ReduceScatterOp op) override;
 
 private:
+  /// Sums in flight: dense copies of tensors, or the tensors themselves.
+  struct Sums {
+    int64_t exchange;
+    mlir::Value count; ///< of all their elements
+    llvm::SmallVector<mlir::Value> tensors, dense;
+  };
+  Sums startSums(mlir::ValueRange tensors, mlir::ArrayAttr axes, MeshAttr mesh);
+  void finishSums(const Sums &sums);
+  mlir::Value makeDense(mlir::Value memref);
+
   int64_t stagingBytes(GroupOp op);
   void emitMessages(int64_t exchange, mlir::Value count);
   void onCommunicationStream(int64_t exchange, llvm::function_ref<void(mlir::Value stream)> body);

@@ -243,6 +243,26 @@ std::vector<halo::Interval> ScatterGroup::parts(int64_t d) {
   return intervals;
 }
 
+/// Takes its wait with it.
+void RuntimeCalls::lowerStartReduce(StartReduceOp op) {
+  Value exchange = i64(nextExchange++);
+  Type element = cast<MemRefType>(op.getInits()[0].getType()).getElementType();
+  Value dtype = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(dtypeOf(element)));
+  Value axes = i64(axesMask(op.getAxes(), mesh(op, op.getMeshAttr())));
+  call("ringconv_rt_sum", {context, exchange, axes, dtype}, b.getI32Type());
+  for (Value init : op.getInits()) {
+    int64_t rank = cast<MemRefType>(init.getType()).getRank();
+    Value data, shape = describe(init, {}, makeScratch(2 * rank), data);
+    call("ringconv_rt_sum_tensor", {context, exchange, data, i64(rank), shape}, b.getI32Type());
+  }
+  call("ringconv_rt_sum_start", {context, exchange}, b.getI32Type());
+  for (Operation *wait : llvm::make_early_inc_range(op.getToken().getUsers())) {
+    b.setInsertionPoint(wait);
+    call("ringconv_rt_sum_wait", {context, exchange}, b.getI32Type());
+    wait->erase();
+  }
+}
+
 /// The boxes of all members of the group, in the order of positions: where the
 /// result adds a cut, the member's part of it; else all of the source.
 void RuntimeCalls::lowerReduceScatter(ReduceScatterOp op) {
@@ -317,6 +337,8 @@ bool RuntimeCalls::lower(Operation *op) {
     lowerLookup(lookup);
   else if (auto reduce = dyn_cast<AllReduceOp>(op))
     lowerAllReduce(reduce);
+  else if (auto start = dyn_cast<StartReduceOp>(op))
+    lowerStartReduce(start);
   else if (auto scatter = dyn_cast<ReduceScatterOp>(op))
     lowerReduceScatter(scatter);
   else if (auto kept = dyn_cast<KeptOp>(op))

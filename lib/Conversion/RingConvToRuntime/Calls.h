@@ -52,6 +52,7 @@ protected:
   virtual void postGroup(GroupOp op, int64_t exchange);
   virtual void waitGroup(WaitOp op, int64_t exchange);
   virtual void lowerAllReduce(AllReduceOp op);
+  virtual void lowerStartReduce(StartReduceOp op);
   virtual void lowerReduceScatter(ReduceScatterOp op);
   virtual void lowerMark(MarkOp op);
 

@@ -12,7 +12,7 @@ What a page may hold:
     ...                      commands of the page run
     ```
 
-A command fails exactly if the output that is shown holds `error: `. Commands of a page run one after the
+A command (a pipe: any part of it) fails exactly if the output that is shown holds `error: `. Commands of a page run one after the
 other in a new folder that sees the checkout's files. A comment before a block says more of it:
 
     <!-- needs: PROGRAM... -->     left out where a program is missing
@@ -125,7 +125,7 @@ class Page:
 
     def run_command(self, where, command, expected, folder):
         self.ran += 1
-        done = subprocess.run(["bash", "-c", command], cwd=folder, env=self.environment, stdin=subprocess.DEVNULL,
+        done = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=folder, env=self.environment, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
         should_fail = any("error: " in line for line in expected)
         if (done.returncode != 0) != should_fail:
@@ -141,8 +141,8 @@ def environment_for(options, folder):
     if launcher:
         os.symlink(launcher, os.path.join(folder, "mpirun"))
     environment = dict(os.environ, LC_ALL="C.UTF-8")
-    llvm = [options.llvm] if options.llvm else []
-    environment["PATH"] = os.pathsep.join([options.bin, folder] + llvm + [environment.get("PATH", "")])
+    folders = [os.path.abspath(path) for path in (options.bin, folder, options.llvm) if path]
+    environment["PATH"] = os.pathsep.join(folders + [environment.get("PATH", "")])
     if os.geteuid() == 0:
         environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
     return environment

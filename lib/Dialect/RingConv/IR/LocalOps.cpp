@@ -40,6 +40,7 @@ void StartOp::getEffects(Effects &e) { destinationEffects(*this, e, false, true)
 void WaitOp::getEffects(Effects &e) { destinationEffects(*this, e, true, true); }
 void RedistributeOp::getEffects(Effects &e) { destinationEffects(*this, e, false, true); }
 void AllReduceOp::getEffects(Effects &e) { destinationEffects(*this, e, true, true); }
+void StartReduceOp::getEffects(Effects &e) { destinationEffects(*this, e, true, true); }
 void ReduceScatterOp::getEffects(Effects &e) { destinationEffects(*this, e, false, true); }
 void HaloExchangeOp::getEffects(Effects &e) { communicationEffects(e); }
 void GroupOp::getEffects(Effects &e) { communicationEffects(e); }

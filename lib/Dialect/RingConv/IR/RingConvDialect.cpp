@@ -8,6 +8,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -128,6 +129,13 @@ static LogicalResult verifyMove(Operation *op, Type type, ShardingAttr from, Sha
 
 LogicalResult CoordOp::verify() { return verifyAxes(*this, getMeshAttr(), getAxes()); }
 LogicalResult AllReduceOp::verify() { return verifyAxes(*this, getMeshAttr(), getAxes()); }
+LogicalResult StartReduceOp::verify() {
+  for (Value init : getInits())
+    if (getElementTypeOrSelf(init.getType()) != getElementTypeOrSelf(getInits()[0].getType()))
+      return emitOpError() << "the tensors must share an element type, got " << getInits()[0].getType() << " and "
+                           << init.getType();
+  return verifyAxes(*this, getMeshAttr(), getAxes());
+}
 LogicalResult RedistributeOp::verify() { return verifyMove(*this, getType(), getFrom(), getTo()); }
 LogicalResult ReduceScatterOp::verify() {
   return failure(failed(verifyMove(*this, getType(), getFrom(), getTo())) ||

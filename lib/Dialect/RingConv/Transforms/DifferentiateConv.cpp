@@ -73,7 +73,7 @@ static Value inputGradient(const Forward &f, Value dy, OpBuilder &b, Location lo
     reverse.push_back(!op.getReverse()[n]);
     folded.push_back(w);
     if (halo::wrapsAround(w, f.size(n))) {
-      windows.push_back({w.size, 1, w.dilation, 1, w.reach() - 1 - w.padLow, w.reach() - 1 - w.padHigh, w.border});
+      windows.push_back({w.size, 1, w.dilation, 1, w.padHigh, w.padLow, w.border});
       folded.back().border = halo::Border::Zero;
     } else if (halo::mapsBorder(w)) {
       int64_t &extended = shape[f.inputDims[n]];
@@ -90,12 +90,14 @@ static Value inputGradient(const Forward &f, Value dy, OpBuilder &b, Location lo
     filter = moveGroups(b, loc, filter, outputs, inputs, f.groups());
   shape[batch] /= f.batchGroups;
   shape[feature] *= f.batchGroups;
-  auto type = RankedTensorType::get(shape, op.getInput().getType().getElementType());
+  // What is still to be folded is not rounded yet.
+  Type element = op.getInput().getType().getElementType();
+  auto type = RankedTensorType::get(shape, llvm::any_of(folded, halo::mapsBorder) ? accumulationType(element) : element);
   Value dx = makeGradientConv(b, loc, type, dy, filter, op.getOutputDims(), swapLetters(op.getFilterDims()),
                               op.getInputDims(), windows, reverse, f.groups(), 1);
   if (f.batchGroups > 1)
     dx = moveGroups(b, loc, dx, feature, batch, f.batchGroups);
-  return foldBorders(b, loc, dx, folded, f.inputDims);
+  return convertTo(b, loc, foldBorders(b, loc, dx, folded, f.inputDims), element);
 }
 
 /// In a reversed dimension entry t of the filter is tap k - 1 - t.

@@ -100,16 +100,19 @@ LogicalResult ringconv::pullBack(PoolOp op, Value dy, Gradients &gradients) {
       size += w.padLow + w.padHigh;
     windows.push_back(halo::inputGradient(halo::mapsBorder(w) ? halo::onExtended(w) : w, size));
   }
-  auto type = RankedTensorType::get(shape, xType.getElementType());
+  // What is still to be folded is not rounded yet.
+  Type element = xType.getElementType();
+  auto type = RankedTensorType::get(shape, llvm::any_of(forward, halo::mapsBorder) ? accumulationType(element) : element);
   // Of one tap each, pads and slices: the largest is the sum.
   PoolKind kind = PoolKind(op.getKind());
   if (kind == PoolKind::Max && llvm::all_of(op.getSize(), [](int64_t k) { return k == 1; }))
     kind = PoolKind::Sum;
   if (kind == PoolKind::Avg)
     dy = divideByCounts(op, dy, b, loc);
+  dy = convertTo(b, loc, dy, type.getElementType());
   Value dx = kind == PoolKind::Max
                  ? scatterToTaps(b, loc, type, op, dy, windows)
                  : raise::makePool(b, loc, type, PoolKind::Sum, dy, op.getOutputDims(), op.getInputDims(), windows);
-  gradients.addLike(op.getInput(), foldBorders(b, loc, dx, forward, dims));
+  gradients.addLike(op.getInput(), convertTo(b, loc, foldBorders(b, loc, dx, forward, dims), element));
   return success();
 }

@@ -136,9 +136,9 @@ LogicalResult Partitioner::convertCut(Operation *op, const Decision &decision) {
     local.sizes.push_back(localSizes(type, decision.results[i]));
   }
   if (auto fold = dyn_cast<FoldBorderOp>(op)) {
-    SmallVector<Value> folded{foldBorder(fold, decision, local)};
-    combinePartials(op, decision, folded);
-    locals.map(op->getResult(0), folded[0]);
+    SmallVector<Value> values{foldBorder(fold, decision, local)};
+    combinePartials(op, decision, values);
+    locals.map(op->getResult(0), values[0]);
     return success();
   }
   if (auto windowed = dyn_cast<WindowedOpInterface>(op)) {

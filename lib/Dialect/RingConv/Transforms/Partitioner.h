@@ -40,6 +40,8 @@ private:
                                           mlir::IntegerAttr id);
   void remarkWindows(WindowedOpInterface op, llvm::ArrayRef<HaloDimAttr> dims, const Decision &decision);
 
+  mlir::Value foldBorder(FoldBorderOp op, const Decision &decision, LocalBuilder &local);
+
   /// Computed values become the results: partial ones are combined over the ranks,
   /// what is added once is added, and all are cut as the analysis says.
   void combinePartials(mlir::Operation *op, const Decision &decision, llvm::SmallVectorImpl<mlir::Value> &values);
@@ -47,7 +49,6 @@ private:
   void sumTogether(mlir::Operation *op, const Decision &decision, llvm::SmallVectorImpl<mlir::Value> &partials);
   mlir::Value combineGathered(mlir::Operation *op, const Decision &decision, mlir::Value partial,
                               mlir::Operation *combiner);
-  mlir::Value foldBorder(FoldBorderOp op, const Decision &decision, LocalBuilder &local);
   mlir::Value addBias(mlir::Operation *op, mlir::Value sum, ShardingAttr sharding);
 
   /// The type of a value of a function or region: a shard's, or as it is.

@@ -161,7 +161,8 @@ LogicalResult ShardingAnalysis::analyze(Operation *op) {
   Value first = tensors ? op->getResult(0) : Value();
   ShardingAttr want = tensors ? wantedOf(first) : ShardingAttr();
   ShardingAttr hint = tensors ? hints.lookup(first) : ShardingAttr();
-  if (!tensors || (!isa<WindowedOpInterface>(op) && !cut && !want && !hint))
+  // What has a local form gets it even where nothing is cut.
+  if (!tensors || (!isa<ShardableOpInterface>(op) && !cut && !want && !hint))
     return analyzeUncut(op);
   FailureOr<Decision> decision = decide(op, mesh, operands, want, hint);
   if (failed(decision))

@@ -17,7 +17,7 @@ def ShardableOpInterface : OpInterface<"ShardableOpInterface"> {
       dimension that no factor names is never cut.
     }], "::llvm::SmallVector<::ringconv::Factor>", "getFactors", (ins)>,
     InterfaceMethod<[{
-      Makes the operation on local values: `operands` replace the operands one by
+      Makes the operation on local values, also where nothing is cut: `operands` replace the operands one by
       one (tensors are shards), `resultTypes` are the local types, `sizes` makes
       the dynamic extents of result `i`. `partial`: a reduction factor is cut,
       the result will be summed over ranks and is wanted in the accumulation

@@ -307,16 +307,16 @@ def RingConv_StartOp : RingConv_DestinationOp<"start", [AttrSizedOperandSegments
 }
 
 def RingConv_WaitOp : RingConv_DestinationOp<"wait", [AttrSizedOperandSegments]> {
-  let summary = "completes an exchange";
+  let summary = "completes an exchange, or sums";
   let description = [{
     Repeats the inputs of the start, so that nothing overwrites what is still
-    being sent; `inits` are the slabs in flight.
+    being sent; `inits` are the slabs, or the sums, in flight.
   }];
   let arguments = (ins RingConv_TokenType:$token, Variadic<RingConv_Buffer>:$inputs,
                    Variadic<RingConv_Buffer>:$inits);
   let results = (outs Variadic<AnyRankedTensor>:$slabs);
   let assemblyFormat = [{
-    $token `ins` `(` $inputs `:` type($inputs) `)` (`outs` `(` $inits^ `:` type($inits) `)`)? attr-dict
+    $token (`ins` `(` $inputs^ `:` type($inputs) `)`)? (`outs` `(` $inits^ `:` type($inits) `)`)? attr-dict
     (`->` type($slabs)^)?
   }];
   let extraClassDeclaration = [{ ::mlir::MutableOperandRange getDpsInitsMutable() { return getInitsMutable(); } }];
@@ -378,6 +378,23 @@ def RingConv_AllReduceOp : RingConv_DestinationOp<"all_reduce"> {
   let results = (outs Optional<AnyRankedTensor>:$result);
   let assemblyFormat = "`outs` `(` $init `:` type($init) `)` `over` $mesh $axes attr-dict (`->` type($result)^)?";
   let extraClassDeclaration = [{ ::mlir::MutableOperandRange getDpsInitsMutable() { return getInitMutable(); } }];
+  let hasVerifier = 1;
+}
+
+def RingConv_StartReduceOp : RingConv_DestinationOp<"start_reduce"> {
+  let summary = "starts the sums of several tensors over mesh axes";
+  let description = [{
+    As `ringconv.all_reduce` of each of `inits`, which share an element type:
+    each peer gets one message with all of them. Does not block. The results are
+    the tensors in flight: their one use is the `ringconv.wait` of the token, and
+    until then nothing reads or writes them.
+
+    Made by `ringconv-start-reductions`, removed by a back end.
+  }];
+  let arguments = (ins Variadic<RingConv_Buffer>:$inits, FlatSymbolRefAttr:$mesh, ArrayAttr:$axes);
+  let results = (outs Variadic<AnyRankedTensor>:$sums, RingConv_TokenType:$token);
+  let assemblyFormat = "`outs` `(` $inits `:` type($inits) `)` `over` $mesh $axes attr-dict (`->` type($sums)^)?";
+  let extraClassDeclaration = [{ ::mlir::MutableOperandRange getDpsInitsMutable() { return getInitsMutable(); } }];
   let hasVerifier = 1;
 }
 

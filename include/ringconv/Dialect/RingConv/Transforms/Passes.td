@@ -114,6 +114,19 @@ def OverlapPass : Pass<"ringconv-overlap", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def StartReductionsPass : Pass<"ringconv-start-reductions", "::mlir::func::FuncOp"> {
+  let summary = "all-reduces start early, together, and are waited for late";
+  let description = [{
+    Each `ringconv.all_reduce` on tensors becomes `ringconv.start_reduce` and a
+    wait where the sum is needed; what only prepares it for that, such as a
+    rounding, moves behind the wait. Sums over the same axes whose operands are
+    there at about the same time, such as those of a filter and a bias of one
+    layer, start as one: each peer then gets one message for all.
+  }];
+  let statistics = [Statistic<"numStarted", "started", "sums that others' work may hide">,
+                    Statistic<"numMerged", "merged", "sums that joined another one">];
+}
+
 def LowerStartPass : Pass<"ringconv-lower-start", "::mlir::func::FuncOp"> {
   let summary = "start, redistribute on memrefs to groups of send and recv";
   let description = [{
