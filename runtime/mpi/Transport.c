@@ -246,15 +246,20 @@ static int32_t finish(ringconv_context *context, rcrt_group *group, const exchan
   return RCRT_OK;
 }
 
-static int32_t timed_out(ringconv_context *context, const rcrt_group *group, exchange *x) {
+int64_t rcrt_mpi_pending(ringconv_context *context, const rcrt_group *group, bool *receives) {
   link *l = link_of(context);
+  exchange *x = group->far;
   enter(l);
   int64_t i = l->mpi->pending(l->link, &x->batch);
   leave(l);
-  if (i < 0)
-    i = 0;
-  int64_t peer = x->batch.messages[i].position;
-  if (i < x->batch.num_receives)
+  *receives = i >= 0 && i < x->batch.num_receives;
+  return i < 0 ? -1 : x->batch.messages[i].position;
+}
+
+static int32_t timed_out(ringconv_context *context, const rcrt_group *group) {
+  bool receives;
+  int64_t peer = rcrt_mpi_pending(context, group, &receives);
+  if (receives)
     return rcrt_fail(context, RCRT_ERR_TIMEOUT, "exchange %" PRId64 ": no message from rank %" PRId64 " within %g s",
                      group->exchange, peer, context->timeout);
   return rcrt_fail(context, RCRT_ERR_TIMEOUT,
@@ -297,7 +302,6 @@ static int32_t mpi_test(ringconv_context *context, rcrt_group *group, bool *done
 }
 
 static int32_t mpi_wait(ringconv_context *context, rcrt_group *group) {
-  exchange *x = group->far;
   int64_t deadline = 0;
   for (int64_t polls = 0;; ++polls) {
     bool done = false;
@@ -310,7 +314,7 @@ static int32_t mpi_wait(ringconv_context *context, rcrt_group *group) {
     if (code)
       return code;
     if (rcrt_now() > deadline)
-      return timed_out(context, group, x);
+      return timed_out(context, group);
     rcrt_mpi_rest(polls);
   }
 }

@@ -26,6 +26,8 @@ void *rcrt_mpi_share(ringconv_context *process);
 void rcrt_mpi_join(ringconv_context *context, void *far);
 /* Looks whether all far messages of the group have come and gone. */
 int32_t rcrt_mpi_progress(ringconv_context *context, rcrt_group *group, bool *complete);
+/* The peer of a far message that is not complete, or -1, and which way it goes. */
+int64_t rcrt_mpi_pending(ringconv_context *context, const rcrt_group *group, bool *receives);
 /* rcrt_transport's take. */
 int32_t rcrt_mpi_take(ringconv_context *context, rcrt_group *group, rcrt_message *message);
 /* Gives the core away, the longer the more. */
