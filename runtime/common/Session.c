@@ -6,6 +6,7 @@
 #include "cuda/Device.h"
 #include "cuda/Transport.h"
 #include "host/Threads.h"
+#include "hybrid/Transport.h"
 #include "mpi/Transport.h"
 
 #include <inttypes.h>
@@ -79,6 +80,8 @@ static int32_t connect(ringconv_context *context) {
 }
 
 static int32_t open_transport(ringconv_context *context, const ringconv_world *world) {
+  if (world->transport == RINGCONV_TRANSPORT_MPI && world->team && world->team->size > 1)
+    return rcrt_hybrid_open(context, world);
   if (world->transport == RINGCONV_TRANSPORT_MPI)
     return rcrt_mpi_open(context, world->mpi_comm);
   if (world->transport == RINGCONV_TRANSPORT_NCCL)
@@ -114,7 +117,7 @@ static int32_t open_session(ringconv_session *session, const ringconv_world *wor
 }
 
 static void log_session(const ringconv_session *session, const ringconv_world *world) {
-  static const char *const transports[] = {"threads", "MPI", "NCCL"};
+  static const char *const transports[] = {"thread", "MPI process", "NCCL rank"};
   if (rcrt_log_wanted() < RCRT_LOG_INFO)
     return;
   char mesh[256];

@@ -348,6 +348,24 @@ def test_mpi_only(how, launch):
     check(f"{how} alone", r.code == 0 or how == "openmpi", r)
 
 
+def test_hybrid(how, launch):
+    """Threads in each of several processes: what one rank does wrong ends those of its process and of the others."""
+    for mesh, count, each in (("2x2", 2, 2), ("2x3", 2, 3), ("3x2", 3, 2)):
+        r = run("--check", "--repeat=3", f"--ranks-per-process={each}", mesh=mesh, launcher=launch(f"1x{count}"))
+        check(f"{how} {count} x {each} ranks", r.code == 0 and r.out.count("bit-identical") == 2, r)
+    for kind, wanted in (("error", "rank {r}: the program failed with code 7"), ("size", "expected"),
+                         ("silent", "exchange 3: no message from rank {r} within 1 s"), ("wrong", "max error 1, bound")):
+        for rank in [0, 3]:
+            begin = time.time()
+            r = run("--timeout=1", "--check", "--output=0=z.npy", "--ranks-per-process=2", mesh="2x2",
+                    fault=f"{kind}:{rank}", launcher=launch("1x2"))
+            named = any(wanted.format(r=rank) in e for e in r.errors) and time.time() - begin < 11
+            check(f"{how} {kind} on rank {rank} of two processes", r.code not in (0, None) and named, r)
+            check(f"{how} {kind} on rank {rank} of two processes: nothing left", not glob.glob("z.npy*"))
+    r = run("--ranks-per-process=0", mesh="2x2", launcher=launch("1x2"))
+    check(f"{how} no ranks per process", "--ranks-per-process: 0 ranks, expected 1 to 4096" in r.err, r)
+
+
 def test_without_cleaning_launcher(how, launch):
     """A launcher that leaves the others alone when one is gone: they end by themselves."""
     flag = {"mpich": "-disable-auto-cleanup", "openmpi": "--enable-recovery"}[how]
@@ -399,6 +417,7 @@ def main():
             test_interrupt(how, launch)
             if how != "threads":
                 test_mpi_only(how, launch)
+                test_hybrid(how, launch)
                 test_without_cleaning_launcher(how, launch)
         os.chdir("/")
     print(f"{passed} passed, {failed} failed")

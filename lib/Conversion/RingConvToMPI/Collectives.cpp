@@ -137,12 +137,28 @@ Value MPICalls::sum(Value memref, ArrayRef<Attribute> axes) {
   return total;
 }
 
+void MPICalls::sumInPlace(Value memref, ArrayRef<Attribute> axes) {
+  Value total = sum(memref, axes);
+  copy(view(total, sizesOf(memref)), memref);
+  memref::DeallocOp::create(b, loc, total);
+}
+
 void MPICalls::lowerAllReduce(AllReduceOp op) {
   loc = op.getLoc();
   b.setInsertionPoint(op);
-  Value total = sum(op.getInit(), op.getAxes().getValue());
-  copy(view(total, sizesOf(op.getInit())), op.getInit());
-  memref::DeallocOp::create(b, loc, total);
+  sumInPlace(op.getInit(), op.getAxes().getValue());
+  op.erase();
+}
+
+/// The mpi dialect has no iallreduce either: the sums are complete where they
+/// start.
+void MPICalls::lowerStartReduce(StartReduceOp op) {
+  loc = op.getLoc();
+  b.setInsertionPoint(op);
+  for (Value init : op.getInits())
+    sumInPlace(init, op.getAxes().getValue());
+  for (Operation *wait : llvm::make_early_inc_range(op.getToken().getUsers()))
+    wait->erase();
   op.erase();
 }
 

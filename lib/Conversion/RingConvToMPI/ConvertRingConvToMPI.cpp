@@ -28,7 +28,8 @@ template <typename Op> static SmallVector<Op> collect(func::FuncOp func) {
 
 static LogicalResult convert(func::FuncOp func, MeshAttr mesh) {
   auto communicates = [](Operation *op) {
-    return isa<GroupOp, CoordOp, AllReduceOp, ReduceScatterOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
+    return isa<GroupOp, CoordOp, StartReduceOp, AllReduceOp, ReduceScatterOp>(op) ? WalkResult::interrupt()
+                                                                                  : WalkResult::advance();
   };
   if (!func.walk(communicates).wasInterrupted())
     return success();
@@ -37,6 +38,8 @@ static LogicalResult convert(func::FuncOp func, MeshAttr mesh) {
   for (GroupOp op : collect<GroupOp>(func))
     if (failed(calls.lowerGroup(op)))
       return failure();
+  for (StartReduceOp op : collect<StartReduceOp>(func))
+    calls.lowerStartReduce(op);
   for (AllReduceOp op : collect<AllReduceOp>(func))
     calls.lowerAllReduce(op);
   for (ReduceScatterOp op : collect<ReduceScatterOp>(func))

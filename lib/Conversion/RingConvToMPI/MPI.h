@@ -23,6 +23,7 @@ public:
   mlir::LogicalResult lowerGroup(GroupOp op);
   void lowerCoord(CoordOp op);
   void lowerAllReduce(AllReduceOp op);
+  void lowerStartReduce(StartReduceOp op);
   void lowerReduceScatter(ReduceScatterOp op);
 
 private:
@@ -61,6 +62,7 @@ private:
   mlir::Value communicatorOf(llvm::ArrayRef<mlir::Attribute> axes);
   /// The sum of a dense box over the ranks of `axes`, in a new buffer.
   mlir::Value sum(mlir::Value memref, llvm::ArrayRef<mlir::Attribute> axes);
+  void sumInPlace(mlir::Value memref, llvm::ArrayRef<mlir::Attribute> axes);
 
   MeshAttr mesh;
   mlir::OpBuilder b;
