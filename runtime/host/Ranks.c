@@ -126,6 +126,8 @@ static void run_member(void *argument) {
   for (int32_t i = 0; i < p->num_outputs; ++i)
     m->out[i] = m->shards[p->num_inputs + i];
   m->code = ringconv_session_run(m->session, NULL, m->in, m->out);
+  if (!m->code)
+    m->code = ringconv_session_synchronize(m->session);
   for (int32_t i = 0; i < p->num_outputs && !m->code; ++i)
     if (rcrt_is_first_replica(&p->mesh, &p->outputs[i], m->session->context.position))
       copy_box(m, p->num_inputs + i, m->ranks->whole_out[i], false);

@@ -164,7 +164,7 @@ struct Outcome {
   std::vector<std::string> seen; ///< features of the compiled program: hops, corners
 };
 struct RunSettings {
-  std::string cpu = "native";
+  std::string target = "host", cpu = "native"; ///< target cuda: on gpusim
   double timeout = 20;
 };
 /// Compiles the program, runs all its ranks, compares.
