@@ -130,12 +130,13 @@ LogicalResult ringconv::pullBack(ConvOp op, Value dy, Gradients &gradients) {
   // Products are of the operands' type, as forward.
   Value factor = nothing ? dy : convertTo(b, loc, dy, op.getInput().getType().getElementType());
   auto zeros = [&](Value v) { return makeConstant(b, loc, v.getType(), 0); };
-  // dw and db side by side: their sums travel together.
+  // dx first: its interior is computed while the halo of dy travels. dw and db
+  // side by side: their sums travel together.
+  if (gradients.wants(op.getInput()))
+    gradients.addLike(op.getInput(), nothing ? zeros(op.getInput()) : inputGradient(f, factor, b, loc));
   if (gradients.wants(op.getFilter()))
     gradients.addLike(op.getFilter(), nothing ? zeros(op.getFilter()) : filterGradient(f, factor, b, loc));
   if (bias && gradients.wants(bias))
     gradients.addLike(bias, empty(dy) ? zeros(bias) : sumAllBut(b, loc, dy, dimOf(op.getOutputDims(), kFeature)));
-  if (gradients.wants(op.getInput()))
-    gradients.addLike(op.getInput(), nothing ? zeros(op.getInput()) : inputGradient(f, factor, b, loc));
   return success();
 }
