@@ -153,6 +153,7 @@ typedef struct RingConvOperand {
   int32_t isParameter;
 } RingConvOperand;
 const char *ringconvProgramEntry(const RingConvProgram *program);
+const char *ringconvProgramTarget(const RingConvProgram *program); /* "host" or "cuda" */
 int64_t ringconvProgramNumRanks(const RingConvProgram *program);
 int32_t ringconvProgramNumInputs(const RingConvProgram *program);
 int32_t ringconvProgramNumOutputs(const RingConvProgram *program);
