@@ -13,7 +13,8 @@ bool ringconv::isSpeaker() {
   for (const char *name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"})
     if (const char *rank = std::getenv(name))
       return StringRef(rank) == "0";
-  return true;
+  const char *rank = std::getenv("RANK");
+  return !rank || !std::getenv("TORCHELASTIC_RUN_ID") || StringRef(rank) == "0";
 }
 
 int ringconv::reportError(StringRef tool, const Twine &text) {

@@ -40,6 +40,6 @@ else:
 
         version = ".".join(map(str, sys.version_info[:2]))
         raise AttributeError(
-            f"ringconv.{name}: {__path__[0]} has no compiled part for Python {version}; a build's package is BUILD/python, "
-            "for the Python it was configured with"
+            f"ringconv.{name}: {__path__[0]} has no compiled part for Python {version}; a build's package is "
+            "BUILD/python, for the Python it was configured with"
         )

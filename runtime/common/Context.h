@@ -57,7 +57,8 @@ typedef struct rcrt_op_time {
   int64_t begin, total_ns, uses;
 } rcrt_op_time;
 
-typedef enum rcrt_event_kind { RCRT_EVENT_OP, RCRT_EVENT_POST, RCRT_EVENT_WAIT } rcrt_event_kind;
+/* A transfer is what GPUs do between posting and arrival, on a stream of its own. */
+typedef enum rcrt_event_kind { RCRT_EVENT_OP, RCRT_EVENT_POST, RCRT_EVENT_WAIT, RCRT_EVENT_TRANSFER } rcrt_event_kind;
 typedef struct rcrt_event {
   int64_t begin, end, id;
   rcrt_event_kind kind;

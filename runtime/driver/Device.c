@@ -106,9 +106,10 @@ bool rcrt_device_connect(rcrt_rank *r) {
 
 /* ---- Runs ---- */
 
-void rcrt_device_time(rcrt_rank *r) {
+bool rcrt_device_time(rcrt_rank *r) {
   const rcrt_flags *flags = &r->driver->flags;
-  context_of(r)->cuda->timed = (flags->trace || flags->report || flags->json) && !flags->graph;
+  bool wanted = (flags->trace || flags->report || flags->json) && !flags->graph;
+  return !wanted || !rcrt_cuda_time(context_of(r)) || failed(r, 0, "");
 }
 
 static int32_t capture(rcrt_rank *r) {

@@ -114,7 +114,10 @@ static int32_t find_operand(parser *p, bool output, const char *word, size_t len
   for (int32_t i = 0; i < count && used < sizeof names; ++i)
     if (operands[i].name)
       used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", operands[i].name);
-  bad(p, "--%s: no %s is called '%.*s', the names are: %s", kind, kind, (int)length, word, used ? names : "(none)");
+  if (used)
+    bad(p, "--%s: no %s is called '%.*s', the names are: %s", kind, kind, (int)length, word, names);
+  else
+    bad(p, "--%s: no %s is called '%.*s', none has a name: use its number", kind, kind, (int)length, word);
   return -1;
 }
 

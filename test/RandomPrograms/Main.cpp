@@ -2,11 +2,14 @@
 //
 //   ringconv-random-programs [--seed=N] [--count=N] [--jobs=N] [--print]
 //                            [--reduce=N] [--minimum-share=PERCENT] [--gradient]
+//                            [--target=cuda]
 //
+// --target=cuda: on simulated GPUs.
 // --gradient: what is compiled and compared are the gradients of each program.
 // Program i of a run has seed SEED + i: `--seed=THAT --count=1 --print` shows
 // and repeats a failing one. Programs run in forked batches, so that a crash or
 // a hang is a failure with a seed, and memory of compiled code is given back.
+#include "DeviceShards.h"
 #include "Program.h"
 
 #include <algorithm>
@@ -245,13 +248,14 @@ bool parse(int argc, char **argv, Settings &s) {
                  flag(w, "--count", number(s.count)) || flag(w, "--jobs", number(s.jobs)) ||
                  flag(w, "--batch", number(s.batch)) || flag(w, "--reduce", number(s.reductions)) ||
                  flag(w, "--gradient", [&](const char *) { s.gradient = true; }) ||
+                 flag(w, "--target", [&](const char *v) { s.run.target = v; }) ||
                  flag(w, "--print", [&](const char *) { s.print = true; }) ||
                  flag(w, "--target-cpu", [&](const char *v) { s.run.cpu = v; }) ||
                  flag(w, "--minimum-share", [&](const char *v) { s.minimumShare = atof(v); });
     if (!known) {
       fprintf(stderr,
               "%s: unknown word %s\nusage: ringconv-random-programs [--seed=N] [--count=N] [--jobs=N] [--batch=N]\n"
-              "  [--reduce=N] [--gradient] [--print] [--target-cpu=NAME] [--minimum-share=PERCENT]\n",
+              "  [--reduce=N] [--gradient] [--target=host|cuda] [--print] [--target-cpu=NAME] [--minimum-share=PERCENT]\n",
               argv[0], w);
       return false;
     }
@@ -266,6 +270,9 @@ int main(int argc, char **argv) {
   Settings s;
   if (!parse(argc, argv, s))
     return 2;
+  if (s.run.target == "cuda")
+    if (std::string why = simulate(); !why.empty())
+      return fprintf(stderr, "%s\n", why.c_str()), 2;
   printf("seed %llu, %lld programs\n", (unsigned long long)s.seed, (long long)s.count);
   auto begin = std::chrono::steady_clock::now();
   Totals totals;

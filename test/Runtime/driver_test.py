@@ -124,8 +124,9 @@ def test_flags():
             (["--seed=18446744073709551616"], "no number"), (["--repeat=0"], "expected 1 to"),
             (["--repeat=1.5"], "no number"), (["--timeout=0"], "no time"), (["--timeout=inf"], "no number"),
             (["--transport=tcp"], "'tcp', expected auto, threads or mpi"), (["--json="], "no file is named"),
-            (["--params=p.npz"], "--params is not available yet"), (["--graph"], "--graph is not available yet"),
-            (["--simulate"], "--simulate is not available yet"), (["--seed"], "--seed needs a value"),
+            (["--params=p.st"], "p.st: No such file or directory"), (["--params="], "--params: no file is named"),
+            (["--graph"], "--graph needs a program for GPUs"),
+            (["--simulate"], "--simulate needs a program for GPUs"), (["--seed"], "--seed needs a value"),
             (["--check=1"], "--check=1"), (["--fast"], "'--fast'"), (["-x"], "'-x'"), (["word"], "unexpected word 'word'"),
             (["--output=0=/nowhere/y.npy"], "/nowhere/y.npy: No such file or directory"),
             (["--output=0=."], "a folder"), (["--output=0=/dev/null"], "no plain file")]:
@@ -159,6 +160,43 @@ def test_bad_files():
     os.mkfifo("pipe")
     refused("pipe", "pipe: no plain file", "--input=x=pipe")
     check("no output of bad files", not glob.glob("z.npy*"))
+
+
+def safetensors(entries, body, pad=0):
+    header = json.dumps(entries).encode() + b" " * pad
+    return struct.pack("<Q", len(header)) + header + body
+
+
+def test_params():
+    """The parameter k from a safetensors file is the one from an .npy file."""
+    body = struct.pack("<9f", *K)
+    entry = {"dtype": "F32", "shape": [3, 3], "data_offsets": [4, 40]}
+    other = {"dtype": "I8", "shape": [4], "data_offsets": [0, 4]}
+    open("x.npy", "wb").write(npy(X, (H, W)))
+    open("k.npy", "wb").write(npy(K, (3, 3)))
+    open("zeros.npy", "wb").write(npy([0.0] * 9, (3, 3)))
+    good = safetensors({"__metadata__": {"a": "b"}, "other \u00e9": other, "k": entry}, b"abcd" + body)
+    # One byte more of header: the data lies at an odd address.
+    odd = safetensors({"other": other, "k": entry}, b"abcd" + body, pad=1)
+    for name, data in (("good", good), ("odd", odd)):
+        open(name + ".st", "wb").write(data)
+        for mesh in ("1x1", "2x3"):
+            r = run("--input=x=x.npy", f"--params={name}.st", "--output=0=y.npy", "--check", mesh=mesh)
+            wrong = max(abs(a - b) for a, b in zip(read_npy("y.npy", "f"), expected())) if r.code == 0 else None
+            check(f"params {name} on {mesh}", wrong is not None and wrong < 1e-4, r)
+    r = run("--input=x=x.npy", "--input=k=zeros.npy", "--params=good.st", "--output=0=y.npy")
+    check("an input goes before params", r.code == 0 and not any(read_npy("y.npy", "f")), r)
+    change = lambda **words: safetensors({"k": {**entry, **words}}, b"abcd" + body)
+    for name, data, text in (
+            ("type", change(dtype="F64"), "'k' has dtype F64, expected F32 for input 1 (k)"),
+            ("shape", change(shape=[9]), "'k' has shape [9], expected [3, 3] for input 1 (k)"),
+            ("place", change(data_offsets=[8, 44]), "'k' lies at bytes 8 to 44 of 40"),
+            ("size", change(data_offsets=[0, 40]), "which cannot be"),
+            ("lacking", safetensors({"K": entry}, body), "no tensor is called 'k', for input 1 (k)"),
+            ("json", good.replace(b'{"__m', b'{ __m'), "its header is no JSON of tensors"),
+            ("cut", good[:30], "its header does not fit into 30 bytes"), ("empty", b"", "expected a safetensors file")):
+        open(name + ".st", "wb").write(data)
+        refused(f"params {name}", text, "--input=x=x.npy", f"--params={name}.st")
 
 
 def test_outputs_fail():
@@ -370,6 +408,7 @@ def main():
             if how == "threads":
                 test_flags()
                 test_bad_files()
+                test_params()
                 test_outputs_fail()
                 test_too_much()
             test_runs(how, launch)

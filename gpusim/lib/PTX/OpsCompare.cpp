@@ -49,9 +49,7 @@ template <> struct Wide<Half> {
   static float get(const uint32_t *p, unsigned l) { return halfToFloat(p[l]); }
 };
 template <> struct Wide<Bfloat> {
-  static float get(const uint32_t *p, unsigned l) {
-    return bfloatToFloat(p[l]);
-  }
+  static float get(const uint32_t *p, unsigned l) { return bfloatToFloat(p[l]); }
 };
 
 template <class T, Cmp C> uint32_t compare(const Warp &w, const Inst &i) {
@@ -88,8 +86,7 @@ template <class T, Cmp C> void setReg(Warp &w, const Inst &i) {
     unsigned op = i.imm & 3;
     r = op == 1 ? r & c : op == 2 ? r | c : r ^ c;
   }
-  eachLane<uint32_t>(w, i.d,
-                     [&](unsigned l) { return r >> l & 1 ? truth : 0u; });
+  eachLane<uint32_t>(w, i.d, [&](unsigned l) { return r >> l & 1 ? truth : 0u; });
 }
 
 /// Both halves of packed operands; i.imm says in which form the truth goes.
@@ -98,8 +95,7 @@ template <class H, Cmp C> void setPacked(Warp &w, const Inst &i) {
   uint32_t truth = i.imm == 0 ? 0xffff : i.imm == 1 ? 0x3c00 : 0x3f80;
   eachLane<uint32_t>(w, i.d, [&](unsigned l) {
     uint32_t lo = holds<C>(H::widen(a[l]), H::widen(b[l])) ? truth : 0;
-    uint32_t hi =
-        holds<C>(H::widen(a[l] >> 16), H::widen(b[l] >> 16)) ? truth : 0;
+    uint32_t hi = holds<C>(H::widen(a[l] >> 16), H::widen(b[l] >> 16)) ? truth : 0;
     return lo | hi << 16;
   });
 }
@@ -116,9 +112,7 @@ template <class H, Cmp C> void setpPacked(Warp &w, const Inst &i) {
 
 enum Kind { KSetp, KSet, KSetPacked, KSetpPacked };
 
-template <class T, Cmp C> Handler scalar(Kind k) {
-  return k == KSetp ? setp<T, C> : setReg<T, C>;
-}
+template <class T, Cmp C> Handler scalar(Kind k) { return k == KSetp ? setp<T, C> : setReg<T, C>; }
 template <Cmp C> Handler forType(const std::string &t, Kind k) {
   if (k == KSetPacked)
     return t == "f16x2" ? setPacked<Half, C> : setPacked<Bfloat, C>;
@@ -183,8 +177,8 @@ Handler comparison(const std::string &c, const std::string &t, Kind k) {
 }
 
 std::string takeComparison(Mods &m) {
-  return m.oneOf({"equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan", "eq",
-                  "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs"});
+  return m.oneOf({"equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan", "eq", "ne", "lt", "le", "gt", "ge", "lo",
+                  "ls", "hi", "hs"});
 }
 
 bool decodeSet(Decoder &d, const Stmt &s) {
@@ -195,15 +189,13 @@ bool decodeSet(Decoder &d, const Stmt &s) {
   m.take("ftz"); // flushing subnormals is only visible in comparisons with them
   m.done();
   bool packed = t == "f16x2" || t == "bf16x2";
-  Kind kind =
-      isSetp ? (packed ? KSetpPacked : KSetp) : (packed ? KSetPacked : KSet);
+  Kind kind = isSetp ? (packed ? KSetpPacked : KSetp) : (packed ? KSetPacked : KSet);
   Handler h = comparison(cmp, t, kind);
   if (!h || (packed && !bop.empty()))
     m.unsupported();
   d.count(s, bop.empty() ? 3 : 4);
   unsigned bits = sizeOfType(t) * 8;
-  uint32_t a = d.src(s.ops[1], bits), b = d.src(s.ops[2], bits), c = 0,
-           second = 0;
+  uint32_t a = d.src(s.ops[1], bits), b = d.src(s.ops[2], bits), c = 0, second = 0;
   int64_t imm = 0;
   if (!bop.empty()) {
     c = d.predSrc(s.ops[3], true);
@@ -245,8 +237,7 @@ template <class C> void selp(Warp &w, const Inst &i) {
 template <class C, class S> void slct(Warp &w, const Inst &i) {
   const auto *a = w.r<C>(i.a), *b = w.r<C>(i.b);
   const auto *c = w.r<uint32_t>(i.c);
-  eachLane<C>(w, i.d,
-              [&](unsigned l) { return load<S>(c, l) >= 0 ? a[l] : b[l]; });
+  eachLane<C>(w, i.d, [&](unsigned l) { return load<S>(c, l) >= 0 ? a[l] : b[l]; });
 }
 
 } // namespace
@@ -262,8 +253,7 @@ bool gpusim::decodeCompare(Decoder &d, const Stmt &s) {
     if (bits < 16 || bits > 64 || t == "pred")
       m.unsupported();
     d.count(s, 4);
-    uint32_t a = d.src(s.ops[1], bits), b = d.src(s.ops[2], bits),
-             c = d.predSrc(s.ops[3]), o = d.dst(s.ops[0], bits);
+    uint32_t a = d.src(s.ops[1], bits), b = d.src(s.ops[2], bits), c = d.predSrc(s.ops[3]), o = d.dst(s.ops[0], bits);
     Inst &i = d.emit(bits == 64 ? selp<uint64_t> : selp<uint32_t>, Class::Move);
     i.a = a, i.b = b, i.c = c, i.d = o;
     return true;
@@ -277,13 +267,11 @@ bool gpusim::decodeCompare(Decoder &d, const Stmt &s) {
     if ((ct != "s32" && ct != "f32") || bits < 16 || bits > 64)
       m.unsupported();
     d.count(s, 4);
-    uint32_t a = d.src(s.ops[1], bits), b = d.src(s.ops[2], bits),
-             c = d.src(s.ops[3], 32), o = d.dst(s.ops[0], bits);
+    uint32_t a = d.src(s.ops[1], bits), b = d.src(s.ops[2], bits), c = d.src(s.ops[3], 32), o = d.dst(s.ops[0], bits);
     bool f = ct == "f32", wide = bits == 64;
-    Inst &i =
-        d.emit(wide ? (f ? slct<uint64_t, float> : slct<uint64_t, int32_t>)
-                    : (f ? slct<uint32_t, float> : slct<uint32_t, int32_t>),
-               Class::Move);
+    Inst &i = d.emit(wide ? (f ? slct<uint64_t, float> : slct<uint64_t, int32_t>)
+                          : (f ? slct<uint32_t, float> : slct<uint32_t, int32_t>),
+                     Class::Move);
     i.a = a, i.b = b, i.c = c, i.d = o;
     return true;
   }

@@ -28,12 +28,8 @@ struct Mul {
   template <class T> T operator()(T a, T b) { return canon(a * b); }
 };
 struct Fma {
-  template <class T> T operator()(T a, T b, T c) {
-    return canon(__builtin_fma(a, b, c));
-  }
-  float operator()(float a, float b, float c) {
-    return canon(__builtin_fmaf(a, b, c));
-  }
+  template <class T> T operator()(T a, T b, T c) { return canon(__builtin_fma(a, b, c)); }
+  float operator()(float a, float b, float c) { return canon(__builtin_fmaf(a, b, c)); }
 };
 struct Div {
   template <class T> T operator()(T a, T b) { return canon(a / b); }
@@ -88,9 +84,7 @@ struct Sqrt {
 /// Approximations are computed exactly and rounded, which lies within the
 /// bounds that the ISA gives for the device's own.
 struct Rsqrt {
-  float operator()(float a) {
-    return canon((float)(1.0 / std::sqrt((double)a)));
-  }
+  float operator()(float a) { return canon((float)(1.0 / std::sqrt((double)a))); }
   double operator()(double a) { return 1.0 / std::sqrt(a); }
 };
 struct Sin {
@@ -113,9 +107,7 @@ struct Tanh {
 
 enum Flags { Ftz = 1, Sat = 2, RoundShift = 2 /* bits 2-3: rn rz rm rp */ };
 
-inline float flush(float v) {
-  return std::fabs(v) < 0x1p-126f ? floatOf(bitsOf(v) & 0x80000000u) : v;
-}
+inline float flush(float v) { return std::fabs(v) < 0x1p-126f ? floatOf(bitsOf(v) & 0x80000000u) : v; }
 inline double flush(double v) { return v; }
 
 template <class T> T saturate(T v) {
@@ -123,17 +115,14 @@ template <class T> T saturate(T v) {
 }
 
 template <class F, class T, size_t... I>
-__attribute__((noinline)) T callVolatile(const volatile T *v,
-                                         std::index_sequence<I...>) {
+__attribute__((noinline)) T callVolatile(const volatile T *v, std::index_sequence<I...>) {
   return F()((T)v[I]...);
 }
 
 /// The operation under one rounding mode. `volatile` and the call keep the
 /// compiler from moving the arithmetic out of the changed environment.
-template <class F, class T, class... A>
-__attribute__((noinline)) T rounded(unsigned flags, A... args) {
-  static const int modes[] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD,
-                              FE_UPWARD};
+template <class F, class T, class... A> __attribute__((noinline)) T rounded(unsigned flags, A... args) {
+  static const int modes[] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD, FE_UPWARD};
   const unsigned mode = flags >> RoundShift & 3;
   volatile T in[] = {(flags & Ftz ? flush(args) : args)...};
   if (mode)
@@ -149,21 +138,15 @@ __attribute__((noinline)) T rounded(unsigned flags, A... args) {
 
 template <class T, class F> void general1(Warp &w, const Inst &i) {
   const auto *a = w.r<Cell<T>>(i.a);
-  eachLane<T>(w, i.d,
-              [&](unsigned l) { return rounded<F, T>(i.imm, load<T>(a, l)); });
+  eachLane<T>(w, i.d, [&](unsigned l) { return rounded<F, T>(i.imm, load<T>(a, l)); });
 }
 template <class T, class F> void general2(Warp &w, const Inst &i) {
   const auto *a = w.r<Cell<T>>(i.a), *b = w.r<Cell<T>>(i.b);
-  eachLane<T>(w, i.d, [&](unsigned l) {
-    return rounded<F, T>(i.imm, load<T>(a, l), load<T>(b, l));
-  });
+  eachLane<T>(w, i.d, [&](unsigned l) { return rounded<F, T>(i.imm, load<T>(a, l), load<T>(b, l)); });
 }
 template <class T, class F> void general3(Warp &w, const Inst &i) {
-  const auto *a = w.r<Cell<T>>(i.a), *b = w.r<Cell<T>>(i.b),
-             *c = w.r<Cell<T>>(i.c);
-  eachLane<T>(w, i.d, [&](unsigned l) {
-    return rounded<F, T>(i.imm, load<T>(a, l), load<T>(b, l), load<T>(c, l));
-  });
+  const auto *a = w.r<Cell<T>>(i.a), *b = w.r<Cell<T>>(i.b), *c = w.r<Cell<T>>(i.c);
+  eachLane<T>(w, i.d, [&](unsigned l) { return rounded<F, T>(i.imm, load<T>(a, l), load<T>(b, l), load<T>(c, l)); });
 }
 
 struct Form {
@@ -187,19 +170,9 @@ template <class F> Form one(Class c, unsigned flops, bool rnd = false) {
           false};
 }
 template <class F> Form approx1() {
-  return {unary<float, float, F>,
-          general1<float, F>,
-          nullptr,
-          nullptr,
-          1,
-          Class::Special,
-          1,
-          false,
-          false,
-          true};
+  return {unary<float, float, F>, general1<float, F>, nullptr, nullptr, 1, Class::Special, 1, false, false, true};
 }
-template <class F>
-Form two(Class c, unsigned flops, bool rnd = false, bool sat = false) {
+template <class F> Form two(Class c, unsigned flops, bool rnd = false, bool sat = false) {
   return {binary<float, float, float, F>,
           general2<float, F>,
           binary<double, double, double, F>,
@@ -269,10 +242,9 @@ template <class T> void testp(Warp &w, const Inst &i) {
 
 bool decodeTest(Decoder &d, const Stmt &s) {
   Mods m(s);
-  static const std::map<std::string, int> kinds = {
-      {"finite", Finite}, {"infinite", Infinite},
-      {"number", Number}, {"notanumber", NotANumber},
-      {"normal", Normal}, {"subnormal", Subnormal}};
+  static const std::map<std::string, int> kinds = {{"finite", Finite}, {"infinite", Infinite},
+                                                   {"number", Number}, {"notanumber", NotANumber},
+                                                   {"normal", Normal}, {"subnormal", Subnormal}};
   int kind = -1;
   for (const auto &k : kinds)
     if (m.take(k.first.c_str()))
@@ -312,11 +284,7 @@ bool gpusim::decodeFloat(Decoder &d, const Stmt &s) {
   std::string rnd = m.oneOf({"rn", "rz", "rm", "rp"});
   if (!rnd.empty() && !f.canRound)
     m.unsupported();
-  flags |= (rnd == "rz"   ? 1
-            : rnd == "rm" ? 2
-            : rnd == "rp" ? 3
-                          : 0)
-           << RoundShift;
+  flags |= (rnd == "rz" ? 1 : rnd == "rm" ? 2 : rnd == "rp" ? 3 : 0) << RoundShift;
   bool approximate = m.take("approx");
   if (s.name == "div")
     approximate |= m.take("full");
@@ -332,8 +300,7 @@ bool gpusim::decodeFloat(Decoder &d, const Stmt &s) {
     flags |= Sat;
   }
   m.done();
-  Handler h = single ? (flags ? f.general32 : f.fast32)
-                     : (flags ? f.general64 : f.fast64);
+  Handler h = single ? (flags ? f.general32 : f.fast32) : (flags ? f.general64 : f.fast64);
   if (!h)
     m.unsupported();
   d.count(s, f.operands + 1);

@@ -172,16 +172,17 @@ constexpr unsigned columnOrder[8] = {0, 2, 4, 6, 1, 3, 5, 7};
 /// out[k][n] = in[columnOrder[n]][k]
 template <unsigned K> void transpose(const float (*in)[K], float (*out)[8]) {
 #ifdef __AVX2__
-  for (unsigned n = 0; n < 8; n += 4) // 4x4 blocks in registers
-    for (unsigned k = 0; k < K; k += 4) {
-      __m128 r0 = _mm_load_ps(&in[columnOrder[n]][k]), r1 = _mm_load_ps(&in[columnOrder[n + 1]][k]),
-             r2 = _mm_load_ps(&in[columnOrder[n + 2]][k]), r3 = _mm_load_ps(&in[columnOrder[n + 3]][k]);
-      _MM_TRANSPOSE4_PS(r0, r1, r2, r3);
-      _mm_store_ps(&out[k][n], r0);
-      _mm_store_ps(&out[k + 1][n], r1);
-      _mm_store_ps(&out[k + 2][n], r2);
-      _mm_store_ps(&out[k + 3][n], r3);
-    }
+  // Two 4x4 blocks at a time, one in each half of a register.
+  for (unsigned k = 0; k < K; k += 4) {
+    auto columns = [&](unsigned n) { return _mm256_loadu2_m128(&in[columnOrder[n + 4]][k], &in[columnOrder[n]][k]); };
+    const __m256 r0 = columns(0), r1 = columns(1), r2 = columns(2), r3 = columns(3);
+    const __m256 lo01 = _mm256_unpacklo_ps(r0, r1), hi01 = _mm256_unpackhi_ps(r0, r1),
+                 lo23 = _mm256_unpacklo_ps(r2, r3), hi23 = _mm256_unpackhi_ps(r2, r3);
+    _mm256_store_ps(out[k], _mm256_shuffle_ps(lo01, lo23, 0x44));
+    _mm256_store_ps(out[k + 1], _mm256_shuffle_ps(lo01, lo23, 0xee));
+    _mm256_store_ps(out[k + 2], _mm256_shuffle_ps(hi01, hi23, 0x44));
+    _mm256_store_ps(out[k + 3], _mm256_shuffle_ps(hi01, hi23, 0xee));
+  }
 #else
   for (unsigned k = 0; k < K; ++k)
     for (unsigned n = 0; n < 8; ++n)

@@ -49,9 +49,12 @@ def ConvertRingConvToGPUPass : Pass<"convert-ringconv-to-gpu", "::mlir::ModuleOp
   }];
   let options = [
     Option<"arch", "arch", "int64_t", "80", "oldest architecture: 80, 90 or 100">,
-    Option<"fast", "fast", "bool", "true", "use the families of fast kernels where they fit">
+    Option<"fast", "fast", "bool", "true", "use the families of fast kernels where they fit">,
+    ListOption<"tile", "tile", "int64_t",
+               "pixels and output features of a block, of a warp, slots of the ring: for tests and tuning">
   ];
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
+                           "::mlir::linalg::LinalgDialect",
                            "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
                            "::mlir::nvgpu::NVGPUDialect", "::mlir::NVVM::NVVMDialect",
                            "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
@@ -189,7 +192,7 @@ def PlanArenaPass : Pass<"ringconv-plan-arena", "::mlir::ModuleOp"> {
     Before: functions have the rank's context as first argument.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
-                           "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect"];
+                           "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect", "::ringconv::RingConvDialect"];
 }
 
 #endif

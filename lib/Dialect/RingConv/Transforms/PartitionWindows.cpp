@@ -71,15 +71,20 @@ static std::string labelOf(WindowedOpInterface op) {
   return text;
 }
 
+static int64_t bytesOf(RankedTensorType type) { return (type.getElementTypeBitWidth() + 7) / 8; }
+
+std::vector<int64_t> Partitioner::meshPositions(ArrayRef<StringAttr> axes) {
+  std::vector<int64_t> positions;
+  for (StringAttr axis : axes)
+    positions.push_back(mesh.mesh.axisIndex(axis.getValue()));
+  return positions;
+}
+
 TensorReport Partitioner::reportTensor(RankedTensorType type, ShardingAttr sharding) {
-  TensorReport tensor{type.getShape().vec(), {}, (type.getElementTypeBitWidth() + 7) / 8, {}};
+  TensorReport tensor{type.getShape().vec(), {}, {}};
   llvm::raw_string_ostream(tensor.elementType) << type.getElementType();
-  for (auto [dim, size] : llvm::zip(sharding.getDims(), type.getShape())) {
-    halo::MeshDim &made = tensor.dims.emplace_back();
-    for (StringAttr axis : dim.getAxes())
-      made.axes.push_back(mesh.mesh.axisIndex(axis.getValue()));
-    made.bounds = halo::Table::of(mesh.cuts(dim, size).bounds);
-  }
+  for (auto [dim, size] : llvm::zip(sharding.getDims(), type.getShape()))
+    tensor.dims.push_back({meshPositions(dim.getAxes()), halo::Table::of(mesh.cuts(dim, size).bounds)});
   return tensor;
 }
 
@@ -130,7 +135,9 @@ FailureOr<LocalWindows> Partitioner::makeWindows(WindowedOpInterface op, const D
   ShardingAttr inputSharding = decision.operands[0] ? decision.operands[0] : analysis.of(op->getOperand(0));
   WindowReport entry{labelOf(op), locationText(op->getLoc()), false, {},
                      reportTensor(cast<RankedTensorType>(op->getOperand(0).getType()), inputSharding),
-                     reportTensor(cast<RankedTensorType>(op->getResult(0).getType()), decision.results[0])};
+                     reportTensor(cast<RankedTensorType>(op->getResult(0).getType()), decision.results[0]), 0, {}};
+  for (Value operand : op->getOperands().take_front(op.getNumWindowedOperands()))
+    entry.exchangedBytes += bytesOf(cast<RankedTensorType>(operand.getType()));
   SmallVector<std::pair<int64_t, HaloDimAttr>> exchanged;
   for (auto [n, cut] : llvm::enumerate(decision.windows)) {
     halo::Plan plan = planWindow(windows[n], cut);
@@ -139,14 +146,12 @@ FailureOr<LocalWindows> Partitioner::makeWindows(WindowedOpInterface op, const D
     local.validEnd.push_back(lookup(cut.axes, plan.validEnd));
     if (plan.needsExchange()) {
       exchanged.push_back({inputDims[n], makeHaloDim(builder.getContext(), inputDims[n], cut, plan)});
-      entry.input.dims[inputDims[n]].pieces = plan.pieces;
+      entry.exchange.push_back({inputDims[n], meshPositions(cut.axes), plan.pieces});
     }
     if (cut.axes.empty())
       continue;
-    WindowDimReport dim{inputDims[n], mesh.mesh.parts(cut.axes), {}, plan.ownBegin, plan.ownEnd, plan.needBegin, plan.needEnd};
-    for (StringAttr axis : cut.axes)
-      dim.axes.push_back(mesh.mesh.axisIndex(axis.getValue()));
-    entry.dims.push_back(std::move(dim));
+    entry.dims.push_back({inputDims[n], mesh.mesh.parts(cut.axes), meshPositions(cut.axes), plan.ownBegin, plan.ownEnd,
+                          plan.needBegin, plan.needEnd});
   }
   entry.exchanges = !exchanged.empty();
   local.report = builder.getI64IntegerAttr(report.windows.size());
