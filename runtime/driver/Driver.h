@@ -26,7 +26,7 @@ typedef struct rcrt_flags {
   bool check, report, help, version, has_rtol, graph, simulate;
   double rtol, timeout;
   uint64_t seed;
-  int64_t repeat;
+  int64_t repeat, ranks_per_process;
   int32_t transport;
   const char *json, *trace, *params;
 } rcrt_flags;

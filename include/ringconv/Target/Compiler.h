@@ -40,7 +40,6 @@ struct CompileOptions {
   bool mergeHalos = true, overlap = true;
   bool alwaysOverlap = false;       ///< however small the pieces are
   bool countMultiplyAdds = false;
-  bool remarks = false;             ///< print what was chosen
 };
 
 /// LLVM IR with the program's descriptor, a constant `ringconv_program` named

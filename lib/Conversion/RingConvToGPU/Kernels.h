@@ -37,14 +37,26 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringMap.h"
 
+#include <optional>
 #include <string>
 
 namespace ringconv {
+
+/// Pixels and output features of a block and of a warp, slots of the ring of
+/// asynchronous copies.
+struct Tile {
+  int64_t blockM = 0, blockN = 0, warpM = 0, warpN = 0, stages = 0;
+
+  int64_t threads() const { return 32 * (blockM / warpM) * (blockN / warpN); }
+};
 
 /// What the code is made for.
 struct GPUOptions {
   int64_t arch = 80; ///< the oldest of the architectures: 80, 90, 100
   bool fast = true;  ///< false: plain kernels only
+  /// The tile of every convolution, instead of the one that is expected to be
+  /// fastest; for tests and tuning.
+  std::optional<Tile> tile = std::nullopt;
 };
 
 /// Bytes to which every buffer of a rank is aligned.
@@ -108,8 +120,9 @@ private:
   bool launched = false;
 };
 
-/// The seam. The name of the kernel chosen, for a remark.
-mlir::FailureOr<std::string> selectConvKernel(LocalConvOp op, KernelModule &kernels, const GPUOptions &options);
+/// The seam. The name of the kernel chosen, for a remark, or why there is none.
+mlir::FailureOr<std::string> selectConvKernel(LocalConvOp op, KernelModule &kernels, const GPUOptions &options,
+                                              std::string &reason);
 
 /// Plain kernels, for every form.
 void makePlainKernel(LocalConvOp op, KernelModule &kernels);
