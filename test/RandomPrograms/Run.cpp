@@ -190,6 +190,7 @@ struct Compiler {
     options.target = settings.target;
     options.cpu = settings.cpu;
     options.reference = false;
+    options.machineCode = false;
     options.vectorize = p.vectorize;
     options.overlap = p.overlap;
     options.alwaysOverlap = p.alwaysOverlap;
