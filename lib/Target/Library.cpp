@@ -10,6 +10,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Target/TargetMachine.h"
 
@@ -41,9 +42,13 @@ static constexpr Forwarder forwarders[] = {
      "call or destroy.",
      "int32_t %_set_parameters(ringconv_session *session, const void *const *parameters);"},
     {"run", "ringconv_session_run", false, 'i', "pppp",
-     "Collective. Local shards, dense and row-major, caller-owned; in: the inputs that are\n * no parameters. stream: "
-     "NULL.",
+     "Collective. Local shards, dense and row-major, caller-owned; in: the inputs that are\n * no parameters. On host "
+     "stream is NULL. On GPUs: device memory aligned to 16 bytes; the work goes to\n * stream, a CUstream, and the call "
+     "does not wait for it.",
      "int32_t %_run(ringconv_session *session, void *stream, const void *const *in, void *const *out);"},
+    {"synchronize", "ringconv_session_synchronize", false, 'i', "p",
+     "On GPUs: waits for the last run, and looks for faults of peers meanwhile.",
+     "int32_t %_synchronize(ringconv_session *session);"},
     {"error", "ringconv_session_error", false, 'p', "p", "Text of the last error, \"\" if none.",
      "const char *%_error(const ringconv_session *session);"},
     {"counters", "ringconv_session_counters", false, 'v', "pp", "Totals of this rank since create.",
@@ -135,6 +140,11 @@ std::optional<std::string> ringconv::linkProgram(llvm::StringRef object, llvm::S
   if (!compiler)
     return "no C compiler (cc, gcc or clang) to link with";
   std::string temporary = (output + ".tmp").str();
+  // Tried first, so that no words of the linker stand before ours.
+  int fd;
+  if (auto error = llvm::sys::fs::openFileForWrite(temporary, fd))
+    return (output + ": " + error.message()).str();
+  llvm::sys::Process::SafelyCloseFileDescriptor(fd);
   llvm::SmallVector<llvm::StringRef> args{*compiler, "-o", temporary, object, runtime, "-lm", "-lpthread", "-ldl"};
   if (shared)
     args.append({"-shared", "-Wl,--exclude-libs,ALL"});

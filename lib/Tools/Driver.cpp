@@ -4,7 +4,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Path.h"
+#include "llvm/Support/Regex.h"
 #include <cstdlib>
 
 using namespace mlir;
@@ -13,7 +13,8 @@ bool ringconv::isSpeaker() {
   for (const char *name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"})
     if (const char *rank = std::getenv(name))
       return StringRef(rank) == "0";
-  return true;
+  const char *rank = std::getenv("RANK");
+  return !rank || !std::getenv("TORCHELASTIC_RUN_ID") || StringRef(rank) == "0";
 }
 
 int ringconv::reportError(StringRef tool, const Twine &text) {
@@ -22,11 +23,21 @@ int ringconv::reportError(StringRef tool, const Twine &text) {
   return 1;
 }
 
-void ringconv::printDiagnostics(MLIRContext &context, bool remarks) {
+bool ringconv::RemarkFilter::only(StringRef tool, StringRef expression) {
+  auto regex = std::make_shared<llvm::Regex>(expression);
+  std::string why;
+  if (!regex->isValid(why))
+    return reportError(tool, "--remarks-filter=" + expression + ": " + why), false;
+  matches = [regex](StringRef text) { return regex->match(text); };
+  return true;
+}
+
+void ringconv::printDiagnostics(MLIRContext &context, const RemarkFilter &remarks) {
   context.printOpOnDiagnostic(false);
   context.getDiagEngine().registerHandler([remarks](Diagnostic &diag) {
     bool error = diag.getSeverity() == DiagnosticSeverity::Error;
-    if (!isSpeaker() || (!error && !(remarks && diag.getSeverity() == DiagnosticSeverity::Remark)))
+    bool remark = diag.getSeverity() == DiagnosticSeverity::Remark && remarks.wants(diag.str());
+    if (!isSpeaker() || (!error && !remark))
       return success();
     if (auto file = diag.getLocation()->findInstanceOf<FileLineColLoc>())
       llvm::errs() << file.getFilename().getValue() << ':' << file.getLine() << ':' << file.getColumn() << ": ";
@@ -35,18 +46,23 @@ void ringconv::printDiagnostics(MLIRContext &context, bool remarks) {
   });
 }
 
+bool ringconv::readGpuArchs(StringRef tool, ArrayRef<std::string> words, std::vector<int64_t> &archs) {
+  if (!words.empty())
+    archs.clear();
+  for (StringRef word : words) {
+    StringRef number = word;
+    int64_t arch;
+    if (!number.consume_front("sm_") || number.getAsInteger(10, arch))
+      return reportError(tool, "--gpu-arch: '" + word + "', expected sm_80, sm_90, sm_100, ..."), false;
+    archs.push_back(arch);
+  }
+  return true;
+}
+
 OwningOpRef<ModuleOp> ringconv::readProgram(StringRef tool, StringRef file, MLIRContext &context) {
   if (!llvm::sys::fs::exists(file)) {
     reportError(tool, file + ": no such file");
     return {};
   }
   return parseSourceFile<ModuleOp>(file, &context);
-}
-
-std::string ringconv::findRuntime(const char *argv0) {
-  std::string self = llvm::sys::fs::getMainExecutable(argv0, reinterpret_cast<void *>(&findRuntime));
-  SmallString<256> path(llvm::sys::path::parent_path(self));
-  llvm::sys::path::append(path, "..", "lib", "libringconv_rt.a");
-  llvm::sys::path::remove_dots(path, true);
-  return llvm::sys::fs::exists(path) ? std::string(path) : std::string();
 }

@@ -4,9 +4,9 @@
 #include "driver/Driver.h"
 
 #include "common/Shard.h"
+#include "host/Crew.h"
 #include "host/Threads.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,29 +16,57 @@ static int64_t number_of(const char *name) {
   return value && *value ? strtoll(value, NULL, 10) : -1;
 }
 
+/* "node[03-17,20],other" -> "node03" */
+static void first_host(const char *list, char *host, size_t size) {
+  size_t n = strcspn(list, ",[");
+  int length = (int)n;
+  if (list[n] == '[') {
+    size_t digits = strcspn(list + n + 1, ",-]");
+    snprintf(host, size, "%.*s%.*s", length, list, (int)digits, list + n + 1);
+  } else {
+    snprintf(host, size, "%.*s", length, list);
+  }
+}
+
+/* Where rank 0 listens: as torchrun says it; or on the first node of a step of
+ * Slurm, at a port that follows from the job. */
+static void find_address(rcrt_launcher *l) {
+  const char *host = getenv("MASTER_ADDR"), *port = getenv("MASTER_PORT"), *nodes = getenv("SLURM_STEP_NODELIST");
+  char first[256];
+  if (host && *host && port && *port) {
+    snprintf(l->address, sizeof l->address, "%.255s:%.15s", host, port);
+  } else if (nodes && *nodes) {
+    int64_t job = number_of("SLURM_JOB_ID");
+    first_host(nodes, first, sizeof first);
+    snprintf(l->address, sizeof l->address, "%s:%d", first, (int)(20000 + (job > 0 ? job % 20000 : 0)));
+  }
+}
+
 /* Only what a launcher sets for each process counts: SLURM_NTASKS alone also
  * stands in the environment of a batch script, which is one process. */
 rcrt_launcher rcrt_find_launcher(void) {
-  rcrt_launcher l = {0, 0, NULL, NULL};
+  rcrt_launcher l = {0};
   if (getenv("OMPI_COMM_WORLD_SIZE")) {
-    l = (rcrt_launcher){number_of("OMPI_COMM_WORLD_RANK"), number_of("OMPI_COMM_WORLD_SIZE"), "openmpi", NULL};
+    l = (rcrt_launcher){number_of("OMPI_COMM_WORLD_RANK"), number_of("OMPI_COMM_WORLD_SIZE"), "openmpi", NULL, ""};
   } else if (getenv("PMI_SIZE") || getenv("PMI_RANK")) {
     /* Hydra and srun --mpi=pmi2 both speak PMI to MPICH. */
     int64_t size = number_of("PMI_SIZE");
-    l = (rcrt_launcher){number_of("PMI_RANK"), size > 0 ? size : number_of("SLURM_STEP_NUM_TASKS"), "mpich", NULL};
+    l = (rcrt_launcher){number_of("PMI_RANK"), size > 0 ? size : number_of("SLURM_STEP_NUM_TASKS"), "mpich", NULL, ""};
   } else if (getenv("MPI_LOCALNRANKS")) {
-    l = (rcrt_launcher){number_of("MPI_LOCALRANKID"), number_of("MPI_LOCALNRANKS"), "mpich", NULL};
+    l = (rcrt_launcher){number_of("MPI_LOCALRANKID"), number_of("MPI_LOCALNRANKS"), "mpich", NULL, ""};
   } else if (getenv("PMIX_RANK")) {
     int64_t size = number_of("PMIX_SIZE");
-    l = (rcrt_launcher){number_of("PMIX_RANK"), size > 0 ? size : number_of("SLURM_STEP_NUM_TASKS"), NULL, NULL};
+    l = (rcrt_launcher){number_of("PMIX_RANK"), size > 0 ? size : number_of("SLURM_STEP_NUM_TASKS"), NULL, NULL, ""};
   } else if (number_of("SLURM_STEP_NUM_TASKS") > 1) {
     l.rank = number_of("SLURM_PROCID");
     l.size = number_of("SLURM_STEP_NUM_TASKS");
     l.problem = "srun gives no process management interface: use srun --mpi=pmix or --mpi=pmi2";
+    find_address(&l);
   } else if (getenv("TORCHELASTIC_RUN_ID") && number_of("WORLD_SIZE") > 1) {
     l.rank = number_of("RANK");
     l.size = number_of("WORLD_SIZE");
     l.problem = "started by torchrun, but the host target needs mpirun or srun";
+    find_address(&l);
   }
   if (l.rank < 0)
     l.rank = 0;
@@ -78,46 +106,21 @@ void rcrt_free_driver(rcrt_driver *d) {
 
 /* ---- Threads ---- */
 
-/* More threads than this is a mistake, not a machine. */
-enum { MAX_THREADS = 4096 };
+static void run_member(void *rank) { rcrt_run_rank(rank); }
 
-static void *thread_main(void *argument) {
-  rcrt_rank *r = argument;
-  rcrt_driver *d = r->driver;
-  pthread_mutex_lock(&d->lock);
-  while (!d->start)
-    pthread_cond_wait(&d->turn, &d->lock);
-  bool go = d->start > 0;
-  pthread_mutex_unlock(&d->lock);
-  if (go)
-    rcrt_run_rank(r);
-  return NULL;
-}
-
-/* Threads hold until all exist: agreements count on every one of them. */
 static bool run_threads(rcrt_driver *d, rcrt_rank *ranks) {
-  pthread_t *threads = calloc((size_t)d->size, sizeof *threads);
-  int64_t started = 0;
-  int error = threads ? 0 : ENOMEM;
-  while (!error && started < d->size)
-    if (!(error = pthread_create(&threads[started], NULL, thread_main, &ranks[started])))
-      ++started;
-  pthread_mutex_lock(&d->lock);
-  d->start = error ? -1 : 1;
-  pthread_cond_broadcast(&d->turn);
-  pthread_mutex_unlock(&d->lock);
-  for (int64_t i = 0; i < started; ++i)
-    pthread_join(threads[i], NULL);
-  free(threads);
+  int64_t failed;
+  int error = rcrt_run_crew(d->size, run_member, ranks, sizeof *ranks, &failed);
   if (error)
-    rcrt_print_error(d, "no thread for rank %" PRId64 " of %" PRId64 ": %s", started, d->size, strerror(error));
+    rcrt_print_error(d, "no thread for rank %" PRId64 " of %" PRId64 ": %s", failed, d->size, strerror(error));
   return !error;
 }
 
 static bool create_sessions(rcrt_driver *d, rcrt_rank *ranks) {
-  ringconv_options options = {RINGCONV_ABI_VERSION, d->flags.timeout};
+  ringconv_options options = {.abi_version = RINGCONV_ABI_VERSION, .timeout = d->flags.timeout};
   for (int64_t i = 0; i < d->size; ++i) {
-    ringconv_world world = {.rank = i, .size = d->size, .transport = RINGCONV_TRANSPORT_THREADS, .team = d->team};
+    ringconv_world world = {.rank = i, .size = d->size, .transport = RINGCONV_TRANSPORT_THREADS, .team = d->team,
+                            .device = RINGCONV_DEVICE_AUTO};
     ranks[i] = (rcrt_rank){.driver = d, .rank = i, .position = rcrt_mesh_position(&d->program->mesh, i)};
     if (ringconv_session_create(d->program, &ranks[i].session, &world, &options)) {
       rcrt_print_error(d, "%s", ringconv_session_error(ranks[i].session));
@@ -141,8 +144,8 @@ static void print_failure(const rcrt_driver *d, const rcrt_rank *ranks) {
 int rcrt_launch_threads(rcrt_driver *d) {
   char text[RCRT_TEXT];
   d->transport = RINGCONV_TRANSPORT_THREADS;
-  if (d->size > MAX_THREADS) {
-    rcrt_print_error(d, "the mesh has %" PRId64 " ranks, at most %d can be threads", d->size, MAX_THREADS);
+  if (d->size > RCRT_MAX_THREADS) {
+    rcrt_print_error(d, "the mesh has %" PRId64 " ranks, at most %d can be threads", d->size, RCRT_MAX_THREADS);
     return 1;
   }
   if (!rcrt_allocate_driver(d, text)) {

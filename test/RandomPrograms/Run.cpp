@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Compiles a program through lib/Target, runs its ranks as threads through the
-// runtime's C interface, and compares every element with the evaluation.
+// Compiles a program, or its gradients, through lib/Target, runs its ranks as
+// threads through the runtime's C interface, and compares every element with the
+// evaluation.
+#include "DeviceShards.h"
 #include "Messages.h"
 
+#include "ringconv/Dialect/RingConv/Transforms/Passes.h"
 #include "ringconv/Pipelines/Pipelines.h"
 #include "ringconv/Runtime/Session.h"
 #include "ringconv/Target/Compiler.h"
@@ -11,6 +14,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/raw_ostream.h"
@@ -96,6 +100,30 @@ std::string show(const Box &box) {
   return s;
 }
 
+/// An argument or a result of what is run. `known`: the sharding must be this
+/// (none: whole); else it is the compiler's choice.
+struct Operand {
+  Type type;
+  std::optional<Sharding> sharding;
+  bool known = true, parameter = false;
+};
+
+struct Signature {
+  std::vector<Operand> inputs, outputs;
+};
+
+Signature signatureOf(const Program &p, const std::vector<Type> &types) {
+  Signature s;
+  for (const Argument &a : p.arguments)
+    s.inputs.push_back({{a.type, a.shape}, a.sharding, true, a.parameter});
+  for (const Result &r : p.results)
+    (p.gradient ? s.inputs : s.outputs).push_back({types[r.value], r.sharding, r.sharding.has_value()});
+  if (p.gradient)
+    for (int i : gradientArguments(p))
+      s.outputs.push_back({{p.arguments[i].type, p.arguments[i].shape}, p.arguments[i].sharding});
+  return s;
+}
+
 Box expectedBox(const Program &p, const std::optional<Sharding> &sharding, const Shape &shape, int64_t rank) {
   int64_t position = positionOfRank(p.mesh, rank);
   Box box{Shape(shape.size(), 0), shape};
@@ -129,6 +157,8 @@ struct Compiler {
   mlir::DialectRegistry registry;
   std::unique_ptr<mlir::MLIRContext> context;
   std::string errors;
+  /// Code of all programs of the batch: it must outlive their sessions.
+  std::vector<ringconv::LoadedProgram> loaded;
 
   Compiler() {
     ringconv::registerDialects(registry);
@@ -149,17 +179,31 @@ struct Compiler {
     if (!module)
       return nullptr;
     ringconv::CompileOptions options;
+    if (p.gradient) {
+      mlir::PassManager passes(context.get());
+      passes.addPass(ringconv::createRaisePass());
+      passes.addPass(ringconv::createDifferentiatePass());
+      if (failed(passes.run(*module)))
+        return nullptr;
+      options.entry = "main_grad";
+    }
+    options.target = settings.target;
     options.cpu = settings.cpu;
     options.reference = false;
     options.vectorize = p.vectorize;
     options.overlap = p.overlap;
     options.alwaysOverlap = p.alwaysOverlap;
     options.mergeHalos = p.merge;
-    auto program = ringconv::compileHost(*module, options);
+    auto program = ringconv::compileProgram(*module, options);
     if (failed(program))
       return nullptr;
-    auto loaded = ringconv::loadInProcess(std::move(*program));
-    return failed(loaded) ? nullptr : static_cast<const ringconv_program *>(*loaded);
+    auto code = ringconv::loadInProcess(std::move(*program));
+    if (!code) {
+      errors += llvm::toString(code.takeError());
+      return nullptr;
+    }
+    loaded.push_back(std::move(*code));
+    return loaded.back().descriptor;
   }
 };
 
@@ -175,9 +219,11 @@ struct Rank {
   std::string error;
 };
 
-std::string session(const ringconv_program *program, const Program &p, const ringconv_world &world, double timeout,
-                    Rank &rank) {
-  ringconv_options options{RINGCONV_ABI_VERSION, timeout};
+std::string session(const ringconv_program *program, const Program &p, const Signature &signature,
+                    const ringconv_world &world, double timeout, Rank &rank) {
+  ringconv_options options{};
+  options.abi_version = RINGCONV_ABI_VERSION;
+  options.timeout = timeout;
   ringconv_session *session = nullptr;
   int code = ringconv_session_create(program, &session, &world, &options);
   llvm::scope_exit destroy([&] { ringconv_session_destroy(session); });
@@ -186,39 +232,53 @@ std::string session(const ringconv_program *program, const Program &p, const rin
   };
   if (code)
     return error("create");
+  DeviceShards device(world.rank);
+  if (program->cuda)
+    if (std::string why = device.upload(rank.data); !why.empty())
+      return why;
   std::vector<const void *> in, parameters;
   std::vector<void *> out, again;
-  size_t inputs = p.arguments.size();
+  auto pointer = [&](size_t i) { return program->cuda ? device.pointer(i) : rank.data[i].data(); };
+  size_t inputs = signature.inputs.size();
   for (size_t i = 0; i < inputs; ++i)
-    (p.arguments[i].parameter ? parameters : in).push_back(rank.data[i].data());
+    (signature.inputs[i].parameter ? parameters : in).push_back(pointer(i));
   for (size_t i = inputs; i < rank.data.size(); ++i) {
-    out.push_back(rank.data[i].data());
-    again.push_back(rank.again[i - inputs].data());
+    out.push_back(pointer(i));
+    again.push_back(program->cuda ? pointer(i) : rank.again[i - inputs].data());
   }
   if (!parameters.empty() && ringconv_session_set_parameters(session, parameters.data()))
     return error("set_parameters");
-  if (ringconv_session_run(session, nullptr, in.data(), out.data()))
+  auto download = [&](bool first) {
+    std::string why;
+    for (size_t i = inputs; program->cuda && i < rank.data.size() && why.empty(); ++i)
+      why = device.download(i, first ? rank.data[i] : rank.again[i - inputs]);
+    return why;
+  };
+  if (ringconv_session_run(session, nullptr, in.data(), out.data()) || ringconv_session_synchronize(session))
     return error("run");
+  if (std::string why = download(true); !why.empty())
+    return why;
   ringconv_session_counters(session, &rank.counters);
-  if (p.twice && ringconv_session_run(session, nullptr, in.data(), again.data()))
+  if (!p.twice)
+    return "";
+  if (ringconv_session_run(session, nullptr, in.data(), again.data()) || ringconv_session_synchronize(session))
     return error("second run");
-  return "";
+  return download(false);
 }
 
 /// Boxes of one rank, by the runtime; an error where they are not what the
 /// annotations say.
-std::string findBoxes(const ringconv_program *program, const Program &p, const std::vector<Type> &types,
+std::string findBoxes(const ringconv_program *program, const Program &p, const Signature &signature,
                       const ringconv_world &world, Rank &rank) {
-  size_t inputs = p.arguments.size();
-  for (size_t i = 0; i < inputs + p.results.size(); ++i) {
-    const Shape &shape = i < inputs ? p.arguments[i].shape : types[p.results[i - inputs].value].shape;
+  size_t inputs = signature.inputs.size();
+  for (size_t i = 0; i < inputs + signature.outputs.size(); ++i) {
+    const Operand &operand = i < inputs ? signature.inputs[i] : signature.outputs[i - inputs];
+    const Shape &shape = operand.type.shape;
     Box box{Shape(shape.size()), Shape(shape.size())};
     if (ringconv_shard(program, &world, int32_t(i), box.offsets.data(), box.sizes.data()))
       return "ringconv_shard fails for operand " + std::to_string(i);
-    bool known = i < inputs || p.results[i - inputs].sharding;
-    Box expected =
-        expectedBox(p, i < inputs ? p.arguments[i].sharding : p.results[i - inputs].sharding, shape, world.rank);
-    if (known && !(box == expected))
+    Box expected = expectedBox(p, operand.sharding, shape, world.rank);
+    if (operand.known && !(box == expected))
       return "rank " + std::to_string(world.rank) + ": operand " + std::to_string(i) + " has box " + show(box) +
              "expected " + show(expected);
     rank.boxes.push_back(box);
@@ -226,18 +286,24 @@ std::string findBoxes(const ringconv_program *program, const Program &p, const s
   return "";
 }
 
-std::string runRanks(const ringconv_program *program, const Program &p, const std::vector<Type> &types,
+std::string runRanks(const ringconv_program *program, const Program &p, const Signature &signature,
                      const std::vector<Tensor> &inputs, double timeout, std::vector<Rank> &ranks) {
   ringconv_team *team = ringconv_team_create(int64_t(ranks.size()));
   std::vector<ringconv_world> worlds;
   for (size_t r = 0; r < ranks.size(); ++r) {
-    worlds.push_back({int64_t(r), int64_t(ranks.size()), RINGCONV_TRANSPORT_THREADS, team, 0});
+    ringconv_world world{};
+    world.rank = r;
+    world.size = ranks.size();
+    world.transport = RINGCONV_TRANSPORT_THREADS;
+    world.team = team;
+    world.device = RINGCONV_DEVICE_AUTO;
+    worlds.push_back(world);
     Rank &rank = ranks[r];
-    if (std::string why = findBoxes(program, p, types, worlds[r], rank); !why.empty())
+    if (std::string why = findBoxes(program, p, signature, worlds[r], rank); !why.empty())
       return ringconv_team_destroy(team), why;
     for (size_t i = 0; i < rank.boxes.size(); ++i) {
       bool input = i < inputs.size();
-      DType type = input ? inputs[i].type.dtype : types[p.results[i - inputs.size()].value].dtype;
+      DType type = input ? inputs[i].type.dtype : signature.outputs[i - inputs.size()].type.dtype;
       // Outputs start as bytes that no correct result has by accident.
       rank.data.emplace_back(count(rank.boxes[i].sizes) * bytesOf(type) + 1, char(0x5b));
       if (!input)
@@ -250,7 +316,7 @@ std::string runRanks(const ringconv_program *program, const Program &p, const st
   }
   std::vector<std::thread> threads;
   for (size_t r = 0; r < ranks.size(); ++r)
-    threads.emplace_back([&, r] { ranks[r].error = session(program, p, worlds[r], timeout, ranks[r]); });
+    threads.emplace_back([&, r] { ranks[r].error = session(program, p, signature, worlds[r], timeout, ranks[r]); });
   for (std::thread &thread : threads)
     thread.join();
   ringconv_team_destroy(team);
@@ -272,10 +338,11 @@ bool agrees(double got, double want, double bound) {
   return got == want || (std::isfinite(want) && std::fabs(got - want) <= bound);
 }
 
-std::string compareResult(const Program &p, size_t index, const Tensor &want, const std::vector<Rank> &ranks) {
+/// `operand`: number of the result among all operands.
+std::string compareResult(const Program &p, size_t index, size_t operand, const Tensor &want,
+                          const std::vector<Rank> &ranks) {
   DType type = want.type.dtype;
   int64_t bytes = bytesOf(type);
-  size_t operand = p.arguments.size() + index;
   std::vector<std::string> written(want.values.size());
   std::string why;
   for (size_t r = 0; r < ranks.size() && why.empty(); ++r)
@@ -306,7 +373,7 @@ std::string compareResult(const Program &p, size_t index, const Tensor &want, co
 }
 
 /// The same program without a cut.
-Program onOneRank(Program p) {
+Program onOneRank(Program p, bool onGPU) {
   p.mesh = {};
   for (Argument &a : p.arguments)
     a.sharding.reset();
@@ -315,16 +382,15 @@ Program onOneRank(Program p) {
       op.sharding.assign(op.sharding.size(), {});
   for (Result &r : p.results)
     r.sharding.reset();
-  // Every form of a kernel adds in one order.
-  p.vectorize = !p.vectorize;
+  // Every form of a kernel of the host adds in one order.
+  p.vectorize = onGPU ? p.vectorize : !p.vectorize;
   p.twice = p.single = false;
   return p;
 }
 
-/// Bytes of result `index` as a whole; NaNs, whose bits mean nothing, as 0.
-std::vector<char> gather(const Program &p, size_t index, const Type &type, const std::vector<Rank> &ranks) {
+/// Bytes of an operand as a whole; NaNs, whose bits mean nothing, as 0.
+std::vector<char> gather(size_t operand, const Type &type, const std::vector<Rank> &ranks) {
   int64_t bytes = bytesOf(type.dtype);
-  size_t operand = p.arguments.size() + index;
   std::vector<char> all(count(type.shape) * bytes);
   for (const Rank &rank : ranks)
     forBox(type.shape, rank.boxes[operand], [&](int64_t global, int64_t local) {
@@ -394,18 +460,24 @@ std::string checkMessages(const Program &p, const std::vector<Type> &types, cons
 }
 
 std::string compareWithOneRank(Compiler &compiler, const Program &p, const RunSettings &settings,
-                               const std::vector<Type> &types, const std::vector<Tensor> &inputs,
+                               const Signature &signature, const std::vector<Tensor> &inputs,
                                const std::vector<Rank> &ranks) {
-  Program one = onOneRank(p);
+  Program one = onOneRank(p, settings.target == "cuda");
   const ringconv_program *program = compiler.compile(one, settings);
   if (!program)
     return "does not compile for one rank: " + compiler.errors;
   std::vector<Rank> single(1);
-  if (std::string why = runRanks(program, one, types, inputs, settings.timeout, single); !why.empty())
+  Signature whole = signature;
+  for (Operand &operand : whole.inputs)
+    operand.sharding.reset();
+  for (Operand &operand : whole.outputs)
+    operand.sharding.reset();
+  if (std::string why = runRanks(program, one, whole, inputs, settings.timeout, single); !why.empty())
     return "on one rank: " + why;
-  for (size_t i = 0; i < p.results.size(); ++i) {
-    const Type &type = types[p.results[i].value];
-    std::vector<char> a = gather(p, i, type, ranks), b = gather(one, i, type, single);
+  for (size_t i = 0; i < signature.outputs.size(); ++i) {
+    const Type &type = signature.outputs[i].type;
+    size_t operand = signature.inputs.size() + i;
+    std::vector<char> a = gather(operand, type, ranks), b = gather(operand, type, single);
     for (size_t at = 0; at < a.size(); at += bytesOf(type.dtype))
       if (std::memcmp(&a[at], &b[at], bytesOf(type.dtype)))
         return "result " + std::to_string(i) + ", element " + std::to_string(at / bytesOf(type.dtype)) +
@@ -428,16 +500,28 @@ Outcome randprog::run(const Program &p, const RunSettings &settings) {
   std::vector<Tensor> inputs;
   for (size_t i = 0; i < p.arguments.size(); ++i)
     inputs.push_back(makeInput(p, int(i)));
+  std::vector<Tensor> values = evaluate(p, inputs), expected;
+  for (const Result &r : p.results)
+    expected.push_back(values[r.value]);
+  if (p.gradient) {
+    if (std::string why = compareWithDifferences(p); !why.empty())
+      return {false, why, {}};
+    std::vector<Tensor> seeds;
+    for (size_t i = 0; i < p.results.size(); ++i)
+      seeds.push_back(makeSeed(p, int(i), (*types)[p.results[i].value]));
+    expected = gradients(p, values, seeds);
+    inputs.insert(inputs.end(), seeds.begin(), seeds.end());
+  }
+  Signature signature = signatureOf(p, *types);
   std::vector<Rank> ranks(p.mesh.size());
-  outcome.why = runRanks(program, p, *types, inputs, settings.timeout, ranks);
-  std::vector<Tensor> values = evaluate(p, inputs);
-  for (size_t i = 0; i < p.results.size() && outcome.why.empty(); ++i)
-    outcome.why = compareResult(p, i, values[p.results[i].value], ranks);
-  if (outcome.why.empty())
+  outcome.why = runRanks(program, p, signature, inputs, settings.timeout, ranks);
+  for (size_t i = 0; i < expected.size() && outcome.why.empty(); ++i)
+    outcome.why = compareResult(p, i, inputs.size() + i, expected[i], ranks);
+  if (outcome.why.empty() && !p.gradient)
     outcome.why = checkMessages(p, *types, ranks, outcome);
   bool sums = std::any_of(ranks.begin(), ranks.end(), [](const Rank &r) { return r.counters.reductions > 0; });
   if (p.single && !sums && outcome.why.empty())
-    outcome.why = compareWithOneRank(compiler, p, settings, *types, inputs, ranks);
+    outcome.why = compareWithOneRank(compiler, p, settings, signature, inputs, ranks);
   outcome.ok = outcome.why.empty();
   return outcome;
 }

@@ -74,10 +74,15 @@ struct Cuts {
   bool even() const;
   /// Sizes differ by at most one, larger first (rule 6).
   static Cuts balanced(int64_t size, int64_t parts);
+  /// These cuts as they fall on elements [begin, begin + size), counted from begin.
+  Cuts clipped(int64_t begin, int64_t size) const;
   /// One part that owns everything.
   static Cuts whole(int64_t size) { return {{0, size}}; }
   bool operator==(const Cuts &o) const { return bounds == o.bounds; }
 };
+/// Elements that change hands when a dimension cut as `from` is cut as `to`;
+/// both have the same size and number of parts.
+int64_t moved(const Cuts &from, const Cuts &to);
 /// Why the bounds do not cut a dimension of `size` into `parts`, or nothing.
 std::optional<std::string> checkCuts(const std::vector<int64_t> &bounds, int64_t size, int64_t parts);
 

@@ -2,6 +2,7 @@
 //
 // ringconv-partition: inlines private functions, then analyses and rewrites
 // each public one.
+#include "FilterGradients.h"
 #include "Inline.h"
 #include "Partitioner.h"
 #include "ringconv/Dialect/RingConv/Transforms/Partition.h"
@@ -78,12 +79,20 @@ private:
       return func.emitError() << "@" << func.getSymName() << " must have one block; write branches as scf";
     if (failed(checkStatic(func)))
       return failure();
-    ShardingAnalysis analysis(func, mesh);
+    std::optional<ShardingAnalysis> analysis(std::in_place, func, mesh);
+    if (failed(analysis->run()))
+      return failure();
+    if (swapFilterGradients(func, mesh, *analysis)) {
+      analysis.emplace(func, mesh);
+      if (failed(analysis->run()))
+        return failure();
+    }
     FuncReport local;
     FuncReport &entry = report ? report->functions[func.getSymName().str()] : local;
-    if (failed(analysis.run()))
-      return failure();
-    return Partitioner(func, mesh, analysis, entry).run();
+    for (StringAttr axis : mesh.mesh.getAxes())
+      entry.axes.push_back(axis.str());
+    entry.extents = mesh.mesh.getExtents().vec();
+    return Partitioner(func, mesh, *analysis, entry).run();
   }
 
   PartitionReport *report = nullptr;

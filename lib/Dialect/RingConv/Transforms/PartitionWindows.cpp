@@ -24,13 +24,16 @@ halo::Plan Partitioner::planWindow(const halo::Window &window, const WindowCut &
   return halo::planWhole(window, cut.input.size(), outputsOf(cut, mesh.mesh.parts(cut.axes)), cut.taps);
 }
 
+PieceAttr ringconv::makePiece(MLIRContext *ctx, const halo::Piece &p) {
+  return PieceAttr::get(ctx, int64_t(p.side), int64_t(p.fill), makeTable(ctx, p.recvPeer), makeTable(ctx, p.recvAt),
+                        makeTable(ctx, p.recvExtended), makeTable(ctx, p.recvSize), makeTable(ctx, p.sendPeer),
+                        makeTable(ctx, p.sendAt), makeTable(ctx, p.sendSize));
+}
+
 static HaloDimAttr makeHaloDim(MLIRContext *ctx, int64_t dim, const WindowCut &cut, const halo::Plan &plan) {
   SmallVector<PieceAttr> pieces;
   for (const halo::Piece &p : plan.pieces)
-    pieces.push_back(PieceAttr::get(ctx, int64_t(p.side), int64_t(p.fill), makeTable(ctx, p.recvPeer),
-                                    makeTable(ctx, p.recvAt), makeTable(ctx, p.recvExtended),
-                                    makeTable(ctx, p.recvSize), makeTable(ctx, p.sendPeer), makeTable(ctx, p.sendAt),
-                                    makeTable(ctx, p.sendSize)));
+    pieces.push_back(makePiece(ctx, p));
   SmallVector<int64_t> edges;
   if (auto common = halo::commonEdges(plan, outputsOf(cut, cut.input.parts())))
     edges = {common->low, common->high, common->outputs};
@@ -66,6 +69,45 @@ static std::string labelOf(WindowedOpInterface op) {
   suffix(" d", [](const halo::Window &w) { return w.dilation; });
   suffix(" up", [](const halo::Window &w) { return w.baseDilation; });
   return text;
+}
+
+static int64_t bytesOf(RankedTensorType type) { return (type.getElementTypeBitWidth() + 7) / 8; }
+
+std::vector<int64_t> Partitioner::meshPositions(ArrayRef<StringAttr> axes) {
+  std::vector<int64_t> positions;
+  for (StringAttr axis : axes)
+    positions.push_back(mesh.mesh.axisIndex(axis.getValue()));
+  return positions;
+}
+
+TensorReport Partitioner::reportTensor(RankedTensorType type, ShardingAttr sharding) {
+  TensorReport tensor{type.getShape().vec(), {}, {}};
+  llvm::raw_string_ostream(tensor.elementType) << type.getElementType();
+  for (auto [dim, size] : llvm::zip(sharding.getDims(), type.getShape()))
+    tensor.dims.push_back({meshPositions(dim.getAxes()), halo::Table::of(mesh.cuts(dim, size).bounds)});
+  return tensor;
+}
+
+static halo::Table tableOf(TableAttr attr) {
+  halo::Table table;
+  for (ArrayRef<int64_t> runs = attr.getRuns(); !runs.empty(); runs = runs.drop_front(3))
+    table.runs.push_back({runs[0], runs[1], runs[2]});
+  return table;
+}
+
+/// From the attributes, so that the report is about what the program does.
+std::vector<halo::ExchangeDim> Partitioner::reportExchange(ArrayRef<HaloDimAttr> dims) {
+  std::vector<halo::ExchangeDim> exchange;
+  for (HaloDimAttr dim : dims) {
+    exchange.push_back({dim.getDim(), meshPositions(dim.getAxes()), {}});
+    for (PieceAttr attr : dim.getPieces())
+      exchange.back().pieces.push_back({halo::Side(attr.getSide()), halo::Fill(attr.getFill()),
+                                        tableOf(attr.getRecvPeer()), tableOf(attr.getRecvAt()),
+                                        tableOf(attr.getRecvExtended()), tableOf(attr.getRecvSize()),
+                                        tableOf(attr.getSendPeer()), tableOf(attr.getSendAt()),
+                                        tableOf(attr.getSendSize())});
+  }
+  return exchange;
 }
 
 SmallVector<Value> Partitioner::exchange(Location loc, Value input, ArrayRef<HaloDimAttr> dims, IntegerAttr id) {
@@ -107,11 +149,17 @@ void Partitioner::remarkWindows(WindowedOpInterface op, ArrayRef<HaloDimAttr> di
   }
 }
 
-FailureOr<LocalWindows> Partitioner::makeWindows(WindowedOpInterface op, const Decision &decision, Value input) {
+FailureOr<LocalWindows> Partitioner::makeWindows(WindowedOpInterface op, const Decision &decision,
+                                                 ArrayRef<Value> operands) {
   LocalWindows local;
   SmallVector<halo::Window> windows = op.getWindows();
   SmallVector<int64_t> inputDims = op.getInputWindowDims();
-  WindowReport entry{labelOf(op), locationText(op->getLoc()), false, {}};
+  ShardingAttr inputSharding = decision.operands[0] ? decision.operands[0] : analysis.of(op->getOperand(0));
+  WindowReport entry{labelOf(op), locationText(op->getLoc()), false, {},
+                     reportTensor(cast<RankedTensorType>(op->getOperand(0).getType()), inputSharding),
+                     reportTensor(cast<RankedTensorType>(op->getResult(0).getType()), decision.results[0]), 0, {}};
+  for (Value operand : op->getOperands().take_front(op.getNumWindowedOperands()))
+    entry.exchangedBytes += bytesOf(cast<RankedTensorType>(operand.getType()));
   SmallVector<std::pair<int64_t, HaloDimAttr>> exchanged;
   for (auto [n, cut] : llvm::enumerate(decision.windows)) {
     halo::Plan plan = planWindow(windows[n], cut);
@@ -122,10 +170,8 @@ FailureOr<LocalWindows> Partitioner::makeWindows(WindowedOpInterface op, const D
       exchanged.push_back({inputDims[n], makeHaloDim(builder.getContext(), inputDims[n], cut, plan)});
     if (cut.axes.empty())
       continue;
-    WindowDimReport dim{inputDims[n], mesh.mesh.parts(cut.axes), {}, plan.ownBegin, plan.ownEnd, plan.needBegin, plan.needEnd};
-    for (StringAttr axis : cut.axes)
-      dim.axes.push_back(mesh.mesh.axisIndex(axis.getValue()));
-    entry.dims.push_back(std::move(dim));
+    entry.dims.push_back({inputDims[n], mesh.mesh.parts(cut.axes), meshPositions(cut.axes), plan.ownBegin, plan.ownEnd,
+                          plan.needBegin, plan.needEnd});
   }
   entry.exchanges = !exchanged.empty();
   local.report = builder.getI64IntegerAttr(report.windows.size());
@@ -138,7 +184,9 @@ FailureOr<LocalWindows> Partitioner::makeWindows(WindowedOpInterface op, const D
     local.haloDims.push_back(d);
     dims.push_back(dim);
   }
+  report.windows.back().exchange = reportExchange(dims);
   remarkWindows(op, dims, decision);
-  local.halos = exchange(op->getLoc(), input, dims, local.report);
+  for (Value input : operands.take_front(op.getNumWindowedOperands()))
+    llvm::append_range(local.halos, exchange(op->getLoc(), input, dims, local.report));
   return local;
 }

@@ -26,15 +26,19 @@ static raise::Windows numbered(ArrayRef<int64_t> names, ArrayRef<halo::Window> a
   return windows;
 }
 
-static bool replaceByPool(Operation *op, PoolKind kind, Value input, ArrayRef<halo::Window> all) {
+Value raise::makeMove(OpBuilder &b, Location loc, RankedTensorType result, PoolKind kind, Value input,
+                      ArrayRef<halo::Window> all) {
   SmallVector<bool> changed;
   for (const halo::Window &w : all)
-    changed.push_back(w.padLow != 0 || w.padHigh != 0 || w.stride != 1);
-  OpBuilder b(op);
+    changed.push_back(w.padLow != 0 || w.padHigh != 0 || w.stride != 1 || w.baseDilation != 1);
   raise::Names names = nameDims(changed);
+  return raise::makePool(b, loc, result, kind, input, names, names, numbered(names, all));
+}
+
+static bool replaceByPool(Operation *op, PoolKind kind, Value input, ArrayRef<halo::Window> all) {
+  OpBuilder b(op);
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
-  op->getResult(0).replaceAllUsesWith(
-      raise::makePool(b, op->getLoc(), type, kind, input, names, names, numbered(names, all)));
+  op->getResult(0).replaceAllUsesWith(raise::makeMove(b, op->getLoc(), type, kind, input, all));
   op->erase();
   return true;
 }

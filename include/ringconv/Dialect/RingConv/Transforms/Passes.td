@@ -16,6 +16,36 @@ def SetMeshPass : Pass<"ringconv-set-mesh", "::mlir::ModuleOp"> {
   let options = [Option<"mesh", "mesh", "std::string", "", "axis=extent, separated by commas">];
 }
 
+def DifferentiatePass : Pass<"ringconv-differentiate", "::mlir::ModuleOp"> {
+  let summary = "adds the function that computes gradients";
+  let description = [{
+    For the function @NAME adds `@NAME_grad`, its vector-Jacobian product:
+
+      (arguments, gradients of the float results) -> gradients of arguments
+
+    of those that are marked `ringconv.wants_grad`, of all float tensors if none
+    is. Each gradient is cut as its argument, and each result's gradient arrives
+    as the result is cut, or as one annotates it. Gradients that are not wanted
+    cost nothing. With `train` it adds `@NAME_train` instead, which returns the
+    results of @NAME before the gradients.
+
+    Before: whole tensors, one block; other dialects' convolutions are raised
+    (`ringconv-raise`) first. After: the same, and `ringconv.pool_grad`,
+    `fold_border` and `reshard_like`. Calls are inlined. What has rules:
+    `ringconv.conv`, `pool` and `reshard`; arith and math on scalars and tensors;
+    structured linalg operations that are elementwise or sum products; pads,
+    slices, concatenations and reshapes. Anything else is an error at the
+    operation, where a gradient would have to pass it.
+
+    Where an elementwise maximum or minimum ties, the operand that is
+    differentiated gets nothing from a constant, and of two the first gets all.
+  }];
+  let options = [Option<"entry", "entry", "std::string", "", "function; default: main, else the only public one">,
+                 Option<"train", "train", "bool", "false", "results and gradients together">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
+                           "::mlir::tensor::TensorDialect", "::ringconv::RingConvDialect"];
+}
+
 // ===--- partitioning ---------------------------------------------------=== //
 
 def PartitionPass : Pass<"ringconv-partition", "::mlir::ModuleOp"> {
@@ -84,6 +114,19 @@ def OverlapPass : Pass<"ringconv-overlap", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def StartReductionsPass : Pass<"ringconv-start-reductions", "::mlir::func::FuncOp"> {
+  let summary = "all-reduces start early, together, and are waited for late";
+  let description = [{
+    Each `ringconv.all_reduce` on tensors becomes `ringconv.start_reduce` and a
+    wait where the sum is needed; what only prepares it for that, such as a
+    rounding, moves behind the wait. Sums over the same axes whose operands are
+    there at about the same time, such as those of a filter and a bias of one
+    layer, start as one: each peer then gets one message for all.
+  }];
+  let statistics = [Statistic<"numStarted", "started", "sums that others' work may hide">,
+                    Statistic<"numMerged", "merged", "sums that joined another one">];
+}
+
 def LowerStartPass : Pass<"ringconv-lower-start", "::mlir::func::FuncOp"> {
   let summary = "start, redistribute on memrefs to groups of send and recv";
   let description = [{
@@ -108,6 +151,19 @@ def PrepareBuffersPass : Pass<"ringconv-prepare-buffers", "::mlir::func::FuncOp"
 }
 
 // ===--- from upstream dialects -------------------------------------------=== //
+
+def ExportShardPass : Pass<"ringconv-export-shard", "::mlir::ModuleOp"> {
+  let summary = "our mesh and shardings to upstream's shard dialect";
+  let description = [{
+    The way back from `ringconv-raise`, for passes that know upstream's
+    annotations: `ringconv.mesh` becomes a `shard.grid` (names of axes are lost,
+    their order stays), the shardings of arguments and results and
+    `ringconv.reshard` become `shard.shard`. Cuts that are not even become
+    `sharded_dims_offsets`. `device_ids` have no counterpart: an error. Other
+    operations and attributes stay. Before: a program as a user writes it.
+  }];
+  let dependentDialects = ["::mlir::shard::ShardDialect"];
+}
 
 def RaisePass : Pass<"ringconv-raise", "::mlir::ModuleOp"> {
   let summary = "upstream convolutions, pools, pads, slices and shardings to ours";
