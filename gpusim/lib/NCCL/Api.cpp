@@ -279,26 +279,26 @@ GPUSIM_EXPORT ncclResult_t ncclGroupEnd(void) {
   return --g.depth ? ncclSuccess : endGroup(g);
 }
 
-GPUSIM_EXPORT ncclResult_t ncclSend(const void *buffer, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
-                                    CUstream stream) {
+/// One end of a message; the other end's buffer is null.
+static ncclResult_t point(const void *send, void *recv, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
+                          CUstream stream, bool isSend) {
   Call c;
-  c.isSend = true;
-  c.send = buffer;
+  c.isSend = isSend;
+  c.send = send;
+  c.recv = recv;
   c.count = count;
   c.type = type;
   c.peer = peer;
   c.stream = stream;
   return enqueue(comm, c);
 }
+GPUSIM_EXPORT ncclResult_t ncclSend(const void *buffer, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
+                                    CUstream stream) {
+  return point(buffer, nullptr, count, type, peer, comm, stream, true);
+}
 GPUSIM_EXPORT ncclResult_t ncclRecv(void *buffer, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
                                     CUstream stream) {
-  Call c;
-  c.recv = buffer;
-  c.count = count;
-  c.type = type;
-  c.peer = peer;
-  c.stream = stream;
-  return enqueue(comm, c);
+  return point(nullptr, buffer, count, type, peer, comm, stream, false);
 }
 GPUSIM_EXPORT ncclResult_t ncclAllReduce(const void *s, void *r, size_t n, ncclDataType_t t, ncclRedOp_t op,
                                          ncclComm_t c, CUstream stream) {

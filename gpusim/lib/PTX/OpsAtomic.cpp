@@ -41,12 +41,15 @@ template <class T> T integer(AtomOp op, T old, T b, T c) {
   return old;
 }
 
-template <class H> uint16_t halfAdd(AtomOp op, uint16_t x, uint16_t y) {
+/// Sum, minimum or maximum; a number wins against NaN.
+template <class H> uint16_t halfAtom(AtomOp op, uint16_t x, uint16_t y) {
   float a = H::widen(x), b = H::widen(y);
   if (op == Add)
     return H::narrow((double)a + (double)b);
-  bool takeB = op == Min ? b < a : b > a;
-  return takeB || a != a ? y : x;
+  if (a != a || b != b)
+    return a != a ? y : x;
+  const bool aIsLess = a == b ? std::signbit(a) : a < b; // -0 is below +0
+  return aIsLess == (op == Min) ? x : y;
 }
 
 uint64_t combine(AtomOp op, AtomType t, uint64_t old, uint64_t b, uint64_t c) {
@@ -74,13 +77,13 @@ uint64_t combine(AtomOp op, AtomType t, uint64_t old, uint64_t b, uint64_t c) {
     return old;
   }
   case F16:
-    return halfAdd<Half>(op, old, b);
+    return halfAtom<Half>(op, old, b);
   case BF16:
-    return halfAdd<Bfloat>(op, old, b);
+    return halfAtom<Bfloat>(op, old, b);
   case F16x2:
-    return halfAdd<Half>(op, old, b) | (uint32_t)halfAdd<Half>(op, old >> 16, b >> 16) << 16;
+    return halfAtom<Half>(op, old, b) | (uint32_t)halfAtom<Half>(op, old >> 16, b >> 16) << 16;
   case BF16x2:
-    return halfAdd<Bfloat>(op, old, b) | (uint32_t)halfAdd<Bfloat>(op, old >> 16, b >> 16) << 16;
+    return halfAtom<Bfloat>(op, old, b) | (uint32_t)halfAtom<Bfloat>(op, old >> 16, b >> 16) << 16;
   }
   return old;
 }

@@ -46,28 +46,18 @@ struct Copysign { // d has the sign of a and the magnitude of b
   template <class T> T operator()(T a, T b) { return std::copysign(b, a); }
 };
 /// One NaN loses against a number; -0 is below +0.
-struct Min {
+template <bool Largest> struct Extreme {
   template <class T> T operator()(T a, T b) {
     if (a != a)
       return canon(b);
     if (b != b)
       return a;
-    if (a == b)
-      return std::signbit(a) ? a : b;
-    return a < b ? a : b;
+    const bool aIsLess = a == b ? std::signbit(a) : a < b;
+    return aIsLess != Largest ? a : b;
   }
 };
-struct Max {
-  template <class T> T operator()(T a, T b) {
-    if (a != a)
-      return canon(b);
-    if (b != b)
-      return a;
-    if (a == b)
-      return std::signbit(a) ? b : a;
-    return a < b ? b : a;
-  }
-};
+using Min = Extreme<false>;
+using Max = Extreme<true>;
 template <class F> struct OrNaN {
   template <class T> T operator()(T a, T b) {
     if (a != a || b != b)
@@ -157,11 +147,13 @@ struct Form {
   bool canRound, canSat, approxOnly;
 };
 
+/// Forms for f64 that no text can ask for are null: only rounding needs the
+/// general path there.
 template <class F> Form one(Class c, unsigned flops, bool rnd = false) {
   return {unary<float, float, F>,
           general1<float, F>,
           unary<double, double, F>,
-          general1<double, F>,
+          rnd ? general1<double, F> : nullptr,
           1,
           c,
           flops,
@@ -169,20 +161,32 @@ template <class F> Form one(Class c, unsigned flops, bool rnd = false) {
           false,
           false};
 }
-template <class F> Form approx1() {
-  return {unary<float, float, F>, general1<float, F>, nullptr, nullptr, 1, Class::Special, 1, false, false, true};
+template <class F> Form approx1(bool ftz = true) {
+  return {unary<float, float, F>,
+          ftz ? general1<float, F> : nullptr,
+          nullptr,
+          nullptr,
+          1,
+          Class::Special,
+          1,
+          false,
+          false,
+          true};
 }
 template <class F> Form two(Class c, unsigned flops, bool rnd = false, bool sat = false) {
   return {binary<float, float, float, F>,
           general2<float, F>,
           binary<double, double, double, F>,
-          general2<double, F>,
+          rnd ? general2<double, F> : nullptr,
           2,
           c,
           flops,
           rnd,
           sat,
           false};
+}
+template <class F> Form single2(Class c) {
+  return {binary<float, float, float, F>, general2<float, F>, nullptr, nullptr, 2, c, 0, false, false, false};
 }
 
 const std::map<std::string, Form> &forms() {
@@ -196,6 +200,9 @@ const std::map<std::string, Form> &forms() {
                            true,
                            true,
                            false};
+  static const Form copysign = {
+      binary<float, float, float, Copysign>,    nullptr, // it has no .ftz
+      binary<double, double, double, Copysign>, nullptr, 2, Class::Fp32, 0, false, false, false};
   static const std::map<std::string, Form> table = {
       {"add", two<Add>(Class::Fp32, 1, true, true)},
       {"sub", two<Sub>(Class::Fp32, 1, true, true)},
@@ -205,9 +212,9 @@ const std::map<std::string, Form> &forms() {
       {"div", two<Div>(Class::Special, 1, true)},
       {"min", two<Min>(Class::Fp32, 0)},
       {"max", two<Max>(Class::Fp32, 0)},
-      {"min.NaN", two<OrNaN<Min>>(Class::Fp32, 0)},
-      {"max.NaN", two<OrNaN<Max>>(Class::Fp32, 0)},
-      {"copysign", two<Copysign>(Class::Fp32, 0)},
+      {"min.NaN", single2<OrNaN<Min>>(Class::Fp32)},
+      {"max.NaN", single2<OrNaN<Max>>(Class::Fp32)},
+      {"copysign", copysign},
       {"neg", one<Neg>(Class::Fp32, 0)},
       {"abs", one<Abs>(Class::Fp32, 0)},
       {"rcp", one<Rcp>(Class::Special, 1, true)},
@@ -217,7 +224,7 @@ const std::map<std::string, Form> &forms() {
       {"cos", approx1<Cos>()},
       {"ex2", approx1<Ex2>()},
       {"lg2", approx1<Lg2>()},
-      {"tanh", approx1<Tanh>()},
+      {"tanh", approx1<Tanh>(false)},
   };
   return table;
 }

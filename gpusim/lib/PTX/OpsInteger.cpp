@@ -146,6 +146,9 @@ template <template <class> class H> Handler forType(const std::string &t) {
     return H<int64_t>::fn;
   return nullptr;
 }
+template <template <class> class H> Handler forSigned(const std::string &t) {
+  return t == "s16" ? H<int16_t>::fn : t == "s32" ? H<int32_t>::fn : t == "s64" ? H<int64_t>::fn : nullptr;
+}
 template <class F> struct Bin {
   template <class T> struct On {
     static void fn(Warp &w, const Inst &i) { binary<T, T, T, F>(w, i); }
@@ -204,8 +207,6 @@ template <class F> bool packed(Decoder &d, const Stmt &s) {
 
 template <class F> bool plainBinary(Decoder &d, const Stmt &s, Handler saturated = nullptr) {
   Mods m(s);
-  if (m.has("u16x2") || m.has("s16x2"))
-    return packed<F>(d, s);
   std::string t = m.type();
   bool sat = m.take("sat");
   m.done();
@@ -224,7 +225,7 @@ template <class F> bool plainUnary(Decoder &d, const Stmt &s) {
   Mods m(s);
   std::string t = m.type();
   m.done();
-  Handler h = forType<Un<F>::template On>(t);
+  Handler h = forSigned<Un<F>::template On>(t);
   if (!h)
     m.unsupported();
   d.count(s, 2);
@@ -333,6 +334,9 @@ bool gpusim::decodeInteger(Decoder &d, const Stmt &s) {
   const std::string &t = s.mods.back();
   if (!isIntType(t) || Mods(s).has("cc"))
     return false;
+  const std::string &last = s.mods.empty() ? n : s.mods.back();
+  if (last == "u16x2" || last == "s16x2")
+    return n == "add" ? packed<Add>(d, s) : n == "min" ? packed<Min>(d, s) : n == "max" ? packed<Max>(d, s) : false;
   if (n == "add")
     return plainBinary<Add>(d, s, binary<int32_t, int32_t, int32_t, AddSat>);
   if (n == "sub")

@@ -36,44 +36,41 @@ bool wholeWarp(Warp &w, const Inst &i) {
   return converge(w, i, fullMask);
 }
 
+/// Checks the rows of all tiles, then calls f(register, row, place) with the
+/// bytes of a register and the place of one of its rows in shared memory.
+template <typename F> void eachRow(Warp &w, const Inst &i, Access kind, F f) {
+  uint32_t addr[warpSize];
+  rowAddresses(w, i, addr);
+  const uint32_t lanes = i.vec == 4 ? fullMask : (1u << (8 * i.vec)) - 1;
+  sharedAccess(w, i, addr, lanes, 16, kind);
+  const uint32_t *regs = &w.kernel->operandTable[i.target];
+  for (unsigned n = 0; n < i.vec; ++n)
+    for (unsigned row = 0; row < 8; ++row)
+      f(w.r<uint8_t>(regs[n]), row, &w.block->shared[addr[8 * n + row]]);
+}
+
 void loadMatrix(Warp &w, const Inst &i) {
   if (!wholeWarp(w, i))
     return;
-  uint32_t addr[warpSize];
-  rowAddresses(w, i, addr);
-  uint32_t lanes = i.vec == 4 ? fullMask : (1u << (8 * i.vec)) - 1;
-  sharedAccess(w, i, addr, lanes, 16, Access::Read);
-  const uint32_t *regs = &w.kernel->operandTable[i.target];
-  for (unsigned n = 0; n < i.vec; ++n) {
-    auto *d = reinterpret_cast<uint8_t *>(w.r<uint32_t>(regs[n]));
-    for (unsigned row = 0; row < 8; ++row) {
-      const uint8_t *from = &w.block->shared[addr[8 * n + row]];
-      if (!(i.flags & Trans)) {
-        memcpy(d + 16 * row, from, 16);
-        continue;
-      }
-      for (unsigned col = 0; col < 8; ++col)
-        memcpy(d + 16 * col + 2 * row, from + 2 * col, 2);
-    }
-  }
+  const bool trans = i.flags & Trans;
+  eachRow(w, i, Access::Read, [trans](uint8_t *tile, unsigned row, const uint8_t *from) {
+    if (!trans)
+      memcpy(tile + 16 * row, from, 16);
+    for (unsigned col = 0; col < 8 && trans; ++col)
+      memcpy(tile + 16 * col + 2 * row, from + 2 * col, 2);
+  });
 }
 
 void storeMatrix(Warp &w, const Inst &i) {
   if (!wholeWarp(w, i))
     return;
-  uint32_t addr[warpSize];
-  rowAddresses(w, i, addr);
-  uint32_t lanes = i.vec == 4 ? fullMask : (1u << (8 * i.vec)) - 1;
-  sharedAccess(w, i, addr, lanes, 16, Access::Write);
-  const uint32_t *regs = &w.kernel->operandTable[i.target];
-  for (unsigned n = 0; n < i.vec; ++n) {
-    auto *d = reinterpret_cast<const uint8_t *>(w.r<uint32_t>(regs[n]));
-    for (unsigned row = 0; row < 8; ++row) {
-      uint8_t *to = &w.block->shared[addr[8 * n + row]];
-      for (unsigned col = 0; col < 8; ++col)
-        memcpy(to + 2 * col, i.flags & Trans ? d + 16 * col + 2 * row : d + 16 * row + 2 * col, 2);
-    }
-  }
+  const bool trans = i.flags & Trans;
+  eachRow(w, i, Access::Write, [trans](const uint8_t *tile, unsigned row, uint8_t *to) {
+    if (!trans)
+      memcpy(to, tile + 16 * row, 16);
+    for (unsigned col = 0; col < 8 && trans; ++col)
+      memcpy(to + 2 * col, tile + 16 * col + 2 * row, 2);
+  });
 }
 
 void moveMatrix(Warp &w, const Inst &i) {

@@ -119,7 +119,7 @@ void ImplicitGemmF16::placeFragments() {
 }
 
 void ImplicitGemmF16::fill(const SumStep &step, Value slot) {
-  Value live = step.live;
+  Value live = k.bitAnd(step.live, input.hasTaps(step.taps));
   if (shape.features % kBlockK != 0)
     live = k.bitAnd(live, k.within(k.add(step.feature, chunkFeature), shape.features));
   TapInput tap = input.tap(step.taps, step.feature, live);

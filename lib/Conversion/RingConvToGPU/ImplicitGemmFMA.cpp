@@ -53,7 +53,7 @@ private:
 
   void placePixels();
   void placeFilter();
-  void fill(const SumStep &step, Value slot);
+  void fill(SumStep step, Value slot);
   void fillPixels(const SumStep &step, Value slot);
   int64_t pitch() const { return tile.blockM + (featuresFastest ? vectorWidth(shape) : 0); }
 
@@ -132,7 +132,8 @@ void ImplicitGemmFMA::fillPixels(const SumStep &step, Value slot) {
   }
 }
 
-void ImplicitGemmFMA::fill(const SumStep &step, Value slot) {
+void ImplicitGemmFMA::fill(SumStep step, Value slot) {
+  step.live = k.bitAnd(step.live, input.hasTaps(step.taps));
   fillPixels(step, slot);
   bool tail = shape.features % depth != 0;
   Value stepOffset = filter.step(step.feature, step.taps);

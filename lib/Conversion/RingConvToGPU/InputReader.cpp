@@ -64,6 +64,14 @@ SmallVector<Value> InputReader::coordinates(Value m) {
   return at;
 }
 
+Value InputReader::hasTaps(ValueRange taps) {
+  Value all = k.yes();
+  for (size_t d = 0; d < dims.size(); ++d)
+    if (dims[d].tapCount)
+      all = k.bitAnd(all, k.compare(arith::CmpIPredicate::slt, taps[d], dims[d].tapCount));
+  return all;
+}
+
 Value InputReader::tapNumber(ValueRange taps) {
   Value number = k.constant(0);
   for (auto [dim, tap] : llvm::zip(shape.dims, taps))
@@ -94,10 +102,7 @@ InputReader::Flags InputReader::validTaps(size_t d, Value first) {
   Flags flags;
   for (int64_t t = 0; t < dim.taps; ++t) {
     Value element = k.sub(k.add(first, t * dim.dilation), dims[d].validBegin);
-    Value valid = k.within(element, dims[d].validCount);
-    if (dim.tapCount)
-      valid = k.bitAnd(valid, k.compare(arith::CmpIPredicate::slt, k.constant(t), dims[d].tapCount));
-    flags.push_back(valid);
+    flags.push_back(k.within(element, dims[d].validCount));
   }
   return flags;
 }

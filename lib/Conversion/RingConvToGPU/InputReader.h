@@ -72,6 +72,8 @@ public:
   llvm::SmallVector<mlir::Value> coordinates(mlir::Value m);
   /// Coordinate that output `o` reads by tap 0 of dimension `d`.
   mlir::Value first(size_t d, mlir::Value o);
+  /// False (i1) for taps that this rank does not have.
+  mlir::Value hasTaps(mlir::ValueRange taps);
   /// Number of a tap, the last spatial dimension fastest.
   mlir::Value tapNumber(mlir::ValueRange taps);
 

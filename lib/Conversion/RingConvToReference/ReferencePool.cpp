@@ -68,8 +68,7 @@ static SmallVector<reference::Tap> makeTaps(OpBuilder &b, const Pool &p) {
   ArrayRef<int64_t> shape = p.input.getType().getShape();
   for (auto [s, window] : llvm::enumerate(p.windows)) {
     Value out = linalg::IndexOp::create(b, p.loc, dimOf(p.outputDims, s));
-    taps.push_back(
-        reference::makeTap(b, p.loc, window, shape[dimOf(p.inputDims, s)], out, tapLoop(b, p, s)));
+    taps.push_back(reference::makeTap(b, p.loc, window, shape[dimOf(p.inputDims, s)], out, tapLoop(b, p, s)));
   }
   return taps;
 }
@@ -217,9 +216,7 @@ static Value lower(OpBuilder &builder, const Pool &p) {
   Type type = p.type.getElementType();
   Value empty = tensor::EmptyOp::create(builder, p.loc, p.type.getShape(), type);
   auto body = [&](OpBuilder &b, Location loc, ValueRange args) {
-    Value value = p.kind == PoolKind::Avg      ? divide(b, loc, p, args)
-                  : p.kind == PoolKind::ArgMax ? args[1]
-                                               : args[0];
+    Value value = p.kind == PoolKind::Avg ? divide(b, loc, p, args) : p.kind == PoolKind::ArgMax ? args[1] : args[0];
     linalg::YieldOp::create(b, loc, reference::roundTo(b, loc, value, type));
   };
   return linalg::GenericOp::create(builder, p.loc, p.type, inputs, empty, maps,

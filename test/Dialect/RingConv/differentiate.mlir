@@ -22,11 +22,11 @@ ringconv.mesh @grid = <["dp" = 2, "w" = 4]>
 // LAYER-SAME: tensor<4x3x7xf32> {ringconv.sharding = #ringconv.sharding<@grid, [{}, {}, {}]>}
 // LAYER-SAME: tensor<4xf32> {ringconv.sharding = #ringconv.sharding<@grid, [{}]>})
 // LAYER: %[[DY:.*]] = arith.select
+// LAYER: %[[DX:.*]] = ringconv.conv %[[DY]], %[[W]] dims [b, f, 0] x [i, o, 0] -> [b, f, 0] window {pad = {{\[\[}}3, 4]], lhs_dilate = [2], reverse = [true]}
+// LAYER: ringconv.reshard_like %[[DX]], %[[X]]
 // LAYER: %[[DW:.*]] = ringconv.conv %[[X]], %[[DY]] dims [f, b, 0] x [i, o, 0] -> [f, b, 0] window {pad = {{\[\[}}3, 2]], rhs_dilate = [2]}
 // LAYER: ringconv.reshard_like %[[DW]], %[[W]]
 // LAYER: linalg.generic {{.*}} iterator_types = ["reduction", "parallel", "reduction"]} ins(%[[DY]]
-// LAYER: %[[DX:.*]] = ringconv.conv %[[DY]], %[[W]] dims [b, f, 0] x [i, o, 0] -> [b, f, 0] window {pad = {{\[\[}}3, 4]], lhs_dilate = [2], reverse = [true]}
-// LAYER: ringconv.reshard_like %[[DX]], %[[X]]
 // TRAIN-LABEL: func.func @layer_train
 // TRAIN-SAME: -> (tensor<2x4x8xf32> {ringconv.name = "y"
 // TRAIN-SAME: tensor<2x3x16xf32> {ringconv.name = "grad_x"
@@ -81,8 +81,8 @@ func.func @mirror(%x: tensor<1x2x8xf32>, %w: tensor<2x2x3xf32>) -> tensor<1x2x8x
 
 // Groups of the filter change places with its features; dw has batch groups.
 // DEPTHWISE-LABEL: func.func @depthwise_grad
-// DEPTHWISE: ringconv.conv {{.*}} {batch_group_count = 3 : i64} {{.*}} -> tensor<6x1x3xf32>
 // DEPTHWISE: ringconv.conv {{.*}} {feature_group_count = 3 : i64} : (tensor<1x6x8xf32>, tensor<2x3x3xf32>) -> tensor<1x3x8xf32>
+// DEPTHWISE: ringconv.conv {{.*}} {batch_group_count = 3 : i64} {{.*}} -> tensor<6x1x3xf32>
 func.func @depthwise(%x: tensor<1x3x8xf32>, %w: tensor<6x1x3xf32>) -> tensor<1x6x8xf32> {
   %y = ringconv.conv %x, %w dims [b, f, 0] x [o, i, 0] -> [b, f, 0] window {pad = [[1, 1]]}
          {feature_group_count = 3 : i64} : (tensor<1x3x8xf32>, tensor<6x1x3xf32>) -> tensor<1x6x8xf32>

@@ -15,7 +15,10 @@ ringconv.mesh @g = <["w" = 4]>
 // CHECK-SAME: %[[X:[^:]*]]: tensor<1x2x4xf32> {{.*}}, %[[DY:[^:]*]]: tensor<1x8x4xf32>
 // CHECK: ringconv.start {{.*}} ins(%[[DY]] : tensor<1x8x4xf32>) outs(
 // CHECK-NOT: ringconv.halo_dim
-// CHECK: ringconv.local_conv ins(%[[DY]], %[[X]] :
+// CHECK: %[[SLABS:.*]]:2 = ringconv.wait
+// CHECK-NOT: ringconv.halo_dim
+// CHECK: ringconv.local_conv {{.*}} halos(%[[SLABS]]#0, %[[SLABS]]#1 {{.*}} -> tensor<1x2x4xf32>
+// CHECK: ringconv.local_conv ins(%[[DY]], %[[X]] : {{.*}} halos(%[[SLABS]]#0, %[[SLABS]]#1 {{.*}} -> tensor<8x2x3xf32>
 // CHECK-NOT: ringconv.halo_dim
 // CHECK: return
 func.func @both(%x: tensor<1x2x16xf32> {ringconv.sharding = #cut, ringconv.wants_grad},

@@ -10,10 +10,10 @@ ringconv.mesh @g = <["w" = 4]>
 // what turns a filter's taps round is behind them.
 // CHECK-LABEL: func.func @main_grad
 // CHECK-NOT: ringconv.all_reduce
+// CHECK: ringconv.local_conv {{.*}} -> tensor<1x2x4xf32>
 // CHECK: ringconv.local_conv {{.*}} -> tensor<2x2x3xf32>
 // CHECK: } -> tensor<2xf32>
 // CHECK: ringconv.start_reduce {{.*}} : tensor<2x2x3xf32>, tensor<2xf32>) over @g ["w"]
-// CHECK: ringconv.local_conv {{.*}} -> tensor<1x2x4xf32>
 // CHECK: ringconv.local_conv {{.*}} -> tensor<2x2x3xf32>
 // CHECK: } -> tensor<2xf32>
 // CHECK: ringconv.start_reduce {{.*}} : tensor<2x2x3xf32>, tensor<2xf32>) over @g ["w"]

@@ -88,6 +88,28 @@ TensorReport Partitioner::reportTensor(RankedTensorType type, ShardingAttr shard
   return tensor;
 }
 
+static halo::Table tableOf(TableAttr attr) {
+  halo::Table table;
+  for (ArrayRef<int64_t> runs = attr.getRuns(); !runs.empty(); runs = runs.drop_front(3))
+    table.runs.push_back({runs[0], runs[1], runs[2]});
+  return table;
+}
+
+/// From the attributes, so that the report is about what the program does.
+std::vector<halo::ExchangeDim> Partitioner::reportExchange(ArrayRef<HaloDimAttr> dims) {
+  std::vector<halo::ExchangeDim> exchange;
+  for (HaloDimAttr dim : dims) {
+    exchange.push_back({dim.getDim(), meshPositions(dim.getAxes()), {}});
+    for (PieceAttr attr : dim.getPieces())
+      exchange.back().pieces.push_back({halo::Side(attr.getSide()), halo::Fill(attr.getFill()),
+                                        tableOf(attr.getRecvPeer()), tableOf(attr.getRecvAt()),
+                                        tableOf(attr.getRecvExtended()), tableOf(attr.getRecvSize()),
+                                        tableOf(attr.getSendPeer()), tableOf(attr.getSendAt()),
+                                        tableOf(attr.getSendSize())});
+  }
+  return exchange;
+}
+
 SmallVector<Value> Partitioner::exchange(Location loc, Value input, ArrayRef<HaloDimAttr> dims, IntegerAttr id) {
   auto type = cast<RankedTensorType>(input.getType());
   SmallVector<Type> slabs;
@@ -144,10 +166,8 @@ FailureOr<LocalWindows> Partitioner::makeWindows(WindowedOpInterface op, const D
     local.offset.push_back(lookup(cut.axes, plan.offset));
     local.validBegin.push_back(lookup(cut.axes, plan.validBegin));
     local.validEnd.push_back(lookup(cut.axes, plan.validEnd));
-    if (plan.needsExchange()) {
+    if (plan.needsExchange())
       exchanged.push_back({inputDims[n], makeHaloDim(builder.getContext(), inputDims[n], cut, plan)});
-      entry.exchange.push_back({inputDims[n], meshPositions(cut.axes), plan.pieces});
-    }
     if (cut.axes.empty())
       continue;
     entry.dims.push_back({inputDims[n], mesh.mesh.parts(cut.axes), meshPositions(cut.axes), plan.ownBegin, plan.ownEnd,
@@ -164,6 +184,7 @@ FailureOr<LocalWindows> Partitioner::makeWindows(WindowedOpInterface op, const D
     local.haloDims.push_back(d);
     dims.push_back(dim);
   }
+  report.windows.back().exchange = reportExchange(dims);
   remarkWindows(op, dims, decision);
   for (Value input : operands.take_front(op.getNumWindowedOperands()))
     llvm::append_range(local.halos, exchange(op->getLoc(), input, dims, local.report));
