@@ -88,9 +88,9 @@ func.func @filter_gradient(%x: tensor<3x9x11x40xf16>, %dy: tensor<3x9x11x72xf16>
   return %0 : tensor<72x3x3x40xf16>
 }
 
-func.func @integers(%x: tensor<1x9x10x4xi32> {ringconv.sharding = #last}, %w: tensor<8x3x3x4xi32>)
+func.func @integers(%x: tensor<1x9x10x4xi8> {ringconv.sharding = #last}, %w: tensor<8x3x3x4xi8>)
     -> (tensor<1x9x10x8xi32> {ringconv.sharding = #last}) {
   %0 = ringconv.conv %x, %w dims [b, 0, 1, f] x [o, 0, 1, i] -> [b, 0, 1, f] window {pad = [[1, 1], [1, 1]]}
-     : (tensor<1x9x10x4xi32>, tensor<8x3x3x4xi32>) -> tensor<1x9x10x8xi32>
+     : (tensor<1x9x10x4xi8>, tensor<8x3x3x4xi8>) -> tensor<1x9x10x8xi32>
   return %0 : tensor<1x9x10x8xi32>
 }
