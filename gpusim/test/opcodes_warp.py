@@ -48,6 +48,15 @@ for name, want in (("%laneid", lane), ("%lanemask_eq", 1 << lane), ("%lanemask_l
     suite.close(name, got, want.astype(u4))
 
 # Loads and stores --------------------------------------------------------------
+head = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 o, .param .u8 a, .param .s16 b, .param .f32 c, .param .align 8 .b8 d[16]) {"
+f = Module(head + """.reg .b64 %rd<9>; .reg .b32 %r<9>; .reg .b16 %h<5>;
+ld.param.u64 %rd1, [o]; ld.param.u8 %r1, [a]; ld.param.s16 %r2, [b]; ld.param.b32 %r3, [c]; ld.param.v2.u64 {%rd2, %rd3}, [d];
+ld.param.u8 %h1, [d+3]; cvt.u32.u16 %r4, %h1;
+st.global.v4.u32 [%rd1], {%r1, %r2, %r3, %r4}; st.global.v2.u64 [%rd1+16], {%rd2, %rd3}; }""").function("k")
+got = to_device(np.zeros(8, u4))
+block = np.arange(3, 19, dtype=np.uint8)
+launch(f, (1,), (1,), [got, ctypes.c_uint8(200), ctypes.c_int16(-3), ctypes.c_float(2.5), (ctypes.c_uint8 * 16)(*block)])
+suite.close("ld.param", to_host(got, np.zeros(8, u4)), np.concatenate([np.array([200, 2**32 - 3, 0x40200000, block[3]], u4), block.view(u4)]))
 raw = rng.integers(0, 256, 32 * 32, dtype=np.uint8)
 for t, np_t in (("u8", "u1"), ("s8", "i1"), ("u16", "u2"), ("s16", "i2"), ("u32", "u4"), ("s32", "i4")):
     w = np.dtype(np_t).itemsize
@@ -105,6 +114,27 @@ suite.close("red.add.f16x2", got, h.reshape(32, 2).sum(0).astype(np.float16))
 hb = to_bf(h.astype(np.float32))
 got = warp("mul.wide.u32 %rd1, %r1, 2;\nadd.s64 %rd2, %in0, %rd1;\nld.global.b16 %h2, [%rd2];\natom.global.add.noftz.bf16 %h3, [%in1], %h2;", [hb], [np.zeros(1, "u2")])
 suite.close("atom.add.bf16", bf(got), [h[:32].astype(np.float32).sum()])
+
+# Minimum and maximum of halves: a number wins against NaN; of two NaN the result is NaN. The device orders -0 below +0.
+for t, pack in (("f16", lambda v: v.astype(np.float16).view(np.uint16)), ("bf16", lambda v: to_bf(v.astype(np.float32)))):
+    widen = (lambda v: v.view(np.float16).astype(float)) if t == "f16" else (lambda v: bf(v).astype(float))
+    for values in ([3, -7.5, 2, 0.125], [np.nan, 1, np.nan, -2], [np.nan] * 4, [0.0, -0.0, 0.0, 0.0], [np.inf, -np.inf, 5, 5]):
+        for first in (values[0], np.nan, 0.0):
+            v = pack(np.resize(np.array(values), 64))
+            begin = np.full(2, pack(np.array([first]))[0], np.uint16)
+            for op, fn in (("min", np.fmin), ("max", np.fmax)):
+                for both in (False, True):
+                    w, reg, suffix = (4, "%r2", "x2") if both else (2, "%h2", "")
+                    got = warp(f"mul.wide.u32 %rd1, %r1, {w};\nadd.s64 %rd2, %in0, %rd1;\nld.global.b{8 * w} {reg}, [%rd2];\nred.global.{op}.noftz.{t}{suffix} [%in1], {reg};", [v], [begin])
+                    count = 64 if both else 32
+                    columns = np.vstack([widen(begin), widen(v)[:count].reshape(-1, 2)]) if both else np.concatenate([widen(begin[:1]), widen(v)[:32]])[:, None]
+                    with np.errstate(all="ignore"):
+                        want = fn.reduce(columns, axis=0)
+                    zero = want == 0
+                    signs = np.signbit(columns) & (columns == 0)
+                    negative = signs.any(0) if op == "min" else (signs | (columns != 0)).all(0) & signs.any(0)
+                    want = np.where(zero, np.where(negative, -0.0, 0.0), want)
+                    same(f"red.{op}.{t}{suffix} {values} from {first}", widen(got)[:len(want)], want)
 
 # Lanes -----------------------------------------------------------------------------
 v = ints(32, False, 32)

@@ -46,42 +46,49 @@ namespace {
 /// but for the one where all are its own.
 class Sender {
 public:
-  Sender(const std::vector<int64_t> &extents, const std::vector<MeshDim> &dims, int64_t rank)
-      : extents(extents), dims(dims), rank(rank) {}
+  Sender(const std::vector<int64_t> &extents, const std::vector<ExchangeDim> &exchange, int64_t rank)
+      : extents(extents), exchange(exchange), rank(rank) {}
 
-  /// Elements by receiver.
-  std::map<int64_t, int64_t> run() {
-    visit(0, rank, 1);
+  /// Elements by receiver; `elements` are those of the dimensions that are not exchanged.
+  std::map<int64_t, int64_t> run(int64_t elements) {
+    visit(0, rank, elements);
     return sums;
   }
 
 private:
-  void visit(size_t d, int64_t to, int64_t elements) {
-    if (d == dims.size()) {
+  void visit(size_t i, int64_t to, int64_t elements) {
+    if (i == exchange.size()) {
       if (to != rank && elements > 0)
         sums[to] += elements;
       return;
     }
-    const MeshDim &dim = dims[d];
-    int64_t part = partOf(extents, dim.axes, rank);
-    if (dim.pieces.empty())
-      return visit(d + 1, to, elements * dim.part(part).size());
-    for (const Piece &piece : dim.pieces)
+    const auto &[dim, axes, pieces] = exchange[i];
+    int64_t part = partOf(extents, axes, rank);
+    for (const Piece &piece : pieces)
       if (int64_t peer = piece.sendPeer.at(part); peer >= 0)
-        visit(d + 1, rankAt(extents, dim.axes, to, peer), elements * piece.sendSize.at(part));
+        visit(i + 1, rankAt(extents, axes, to, peer), elements * piece.sendSize.at(part));
   }
 
   const std::vector<int64_t> &extents;
-  const std::vector<MeshDim> &dims;
+  const std::vector<ExchangeDim> &exchange;
   int64_t rank;
   std::map<int64_t, int64_t> sums;
 };
 } // namespace
 
-std::vector<Message> ringconv::halo::messages(const std::vector<int64_t> &extents, const std::vector<MeshDim> &dims) {
+std::vector<Message> ringconv::halo::messages(const std::vector<int64_t> &extents, const std::vector<MeshDim> &dims,
+                                              const std::vector<ExchangeDim> &exchange) {
+  std::vector<bool> whole(dims.size(), true);
+  for (const ExchangeDim &dim : exchange)
+    whole[dim.dim] = false;
   std::vector<Message> all;
-  for (int64_t rank = 0; rank < numRanks(extents); ++rank)
-    for (auto [to, elements] : Sender(extents, dims, rank).run())
-      all.push_back({rank, to, elements});
+  for (int64_t rank = 0; rank < numRanks(extents); ++rank) {
+    int64_t elements = 1;
+    for (size_t d = 0; d < dims.size(); ++d)
+      if (whole[d])
+        elements *= dims[d].part(partOf(extents, dims[d].axes, rank)).size();
+    for (auto [to, sum] : Sender(extents, exchange, rank).run(elements))
+      all.push_back({rank, to, sum});
+  }
   return all;
 }

@@ -31,7 +31,7 @@ RCRT_API void ringconv_cuda_count_reduction(ringconv_context *context, int64_t e
 
 RCRT_API int32_t ringconv_cuda_read(ringconv_context *context, void *to, const void *from, int64_t bytes) {
   rcrt_cuda *cuda = context->cuda;
-  int capturing = 0;
+  CUstreamCaptureStatus capturing = 0;
   CUresult status = cuStreamIsCapturing(cuda->compute, &capturing);
   if (!status && capturing)
     return rcrt_fail(context, RCRT_ERR_ARGUMENT,

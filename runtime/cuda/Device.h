@@ -59,6 +59,9 @@ enum { RCRT_PINNED_BYTES = 64 };
 int32_t rcrt_cuda_open(ringconv_context *context, const ringconv_world *world, const ringconv_options *options);
 /* Makes the communicators, if that is still to be done. Collective. */
 int32_t rcrt_cuda_connect(ringconv_context *context);
+/* Ends them. Collective, unless the session has given up: NCCL waits for the
+ * other ranks, so that each needs a thread of its own. The GPU is current. */
+void rcrt_cuda_disconnect(ringconv_context *context);
 /* Makes the GPU current for this thread; and what was current before. */
 int32_t rcrt_cuda_enter(ringconv_context *context);
 void rcrt_cuda_leave(ringconv_context *context);

@@ -104,6 +104,13 @@ bool rcrt_device_connect(rcrt_rank *r) {
   return failed(r, 0, "");
 }
 
+void rcrt_device_disconnect(rcrt_rank *r) {
+  if (rcrt_cuda_enter(context_of(r)))
+    return;
+  rcrt_cuda_disconnect(context_of(r));
+  rcrt_cuda_leave(context_of(r));
+}
+
 /* ---- Runs ---- */
 
 bool rcrt_device_time(rcrt_rank *r) {

@@ -80,6 +80,10 @@ static bool prepare_target(const rcrt_driver *d, char *text) {
     snprintf(text, RCRT_TEXT, "--%s needs a program for GPUs: --target=cuda", d->flags.graph ? "graph" : "simulate");
     return false;
   }
+  if (d->program->cuda && d->flags.ranks_per_process > 1) {
+    snprintf(text, RCRT_TEXT, "--ranks-per-process needs a program for the host: a process has one GPU");
+    return false;
+  }
   if (!d->flags.simulate)
     return true;
   char count[32];
@@ -101,6 +105,11 @@ static int start(rcrt_driver *d, const rcrt_launcher *launcher) {
   bool mpi = d->flags.transport == RINGCONV_TRANSPORT_MPI || (automatic && launcher->size > 0);
   if (mpi && launcher->problem)
     return rcrt_refuse(d, launcher, launcher->problem);
+  if (!mpi && d->flags.ranks_per_process > 1 && d->flags.ranks_per_process != d->size) {
+    snprintf(text, sizeof text, "one process with %" PRId64 " ranks, but the mesh has size %" PRId64,
+             d->flags.ranks_per_process, d->size);
+    return rcrt_refuse(d, launcher, text);
+  }
   return mpi ? rcrt_launch_mpi(d, launcher) : rcrt_launch_threads(d);
 }
 

@@ -26,7 +26,7 @@ typedef struct rcrt_flags {
   bool check, report, help, version, has_rtol, graph, simulate;
   double rtol, timeout;
   uint64_t seed;
-  int64_t repeat;
+  int64_t repeat, ranks_per_process;
   int32_t transport;
   const char *json, *trace, *params;
 } rcrt_flags;
@@ -139,6 +139,8 @@ void rcrt_device_free_host(rcrt_rank *r, void **data, int32_t count);
 bool rcrt_device_prepare(rcrt_rank *r);
 /* Communicators. Collective. */
 bool rcrt_device_connect(rcrt_rank *r);
+/* Ends them: each rank in its own thread. Collective. */
+void rcrt_device_disconnect(rcrt_rank *r);
 /* Operations are timed where flags want to know it, but not inside of a graph. */
 bool rcrt_device_time(rcrt_rank *r);
 /* One run to its end; the outputs to the host. An error's text is the session's. */

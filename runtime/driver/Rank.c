@@ -314,6 +314,8 @@ void rcrt_run_rank(rcrt_rank *r) {
     return;
   if (r->position == 0)
     rcrt_print_report(d);
+  if (d->program->cuda)
+    rcrt_device_disconnect(r);
   r->done = true;
 }
 

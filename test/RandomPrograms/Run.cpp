@@ -190,6 +190,7 @@ struct Compiler {
     options.target = settings.target;
     options.cpu = settings.cpu;
     options.reference = false;
+    options.machineCode = false;
     options.vectorize = p.vectorize;
     options.overlap = p.overlap;
     options.alwaysOverlap = p.alwaysOverlap;
@@ -504,6 +505,8 @@ Outcome randprog::run(const Program &p, const RunSettings &settings) {
   for (const Result &r : p.results)
     expected.push_back(values[r.value]);
   if (p.gradient) {
+    if (std::string why = compareWithDifferences(p); !why.empty())
+      return {false, why, {}};
     std::vector<Tensor> seeds;
     for (size_t i = 0; i < p.results.size(); ++i)
       seeds.push_back(makeSeed(p, int(i), (*types)[p.results[i].value]));

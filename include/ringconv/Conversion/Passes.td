@@ -80,6 +80,30 @@ def ConvertRingConvToLoopsPass : Pass<"convert-ringconv-to-loops", "::mlir::func
                            "::mlir::LLVM::LLVMDialect", "::mlir::ub::UBDialect"];
 }
 
+def ConvertRingConvToMPIPass : Pass<"convert-ringconv-to-mpi", "::mlir::ModuleOp"> {
+  let summary = "groups, waits, sums and coordinates to upstream's mpi dialect";
+  let description = [{
+    For pipelines that end in upstream's dialects. Sends and receives become
+    `mpi.isend` and `mpi.irecv` of dense buffers, at the `ringconv.wait` come
+    `mpi.wait`s and the copies out of them; a rank that takes no part in a piece
+    sends itself an empty message, because the dialect has no null request.
+    Loops of pieces complete in each step. Sums become `mpi.allreduce` on
+    `mpi.comm_split` communicators, `ringconv.reduce_scatter` too, of which a
+    rank keeps its box. The function begins with a check of the number of
+    processes; the caller calls MPI_Init. Unlike the runtime's, these sums are
+    MPI's: their bits may differ from run to run.
+
+    Before: groups on memrefs (`ringconv-lower-start`). After: no communication
+    of ours. Local operations stay; where they were made loops before
+    (`convert-ringconv-to-loops=vectorize=false`), nothing of ours is left. Upstream
+    22 lowers send, recv and allreduce to LLVM, but not isend, irecv and wait:
+    what this pass makes can be printed, verified and handed on, not run.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect",
+                           "::mlir::linalg::LinalgDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::mpi::MPIDialect", "::mlir::scf::SCFDialect"];
+}
+
 def ConvertRingConvToNCCLPass : Pass<"convert-ringconv-to-nccl", "::mlir::ModuleOp"> {
   let summary = "groups, waits and sums to calls of NCCL";
   let description = [{

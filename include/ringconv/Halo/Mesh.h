@@ -14,8 +14,13 @@ namespace ringconv::halo {
 struct MeshDim {
   std::vector<int64_t> axes; ///< positions in the mesh, major first; none: whole on every rank
   Table bounds;              ///< of 0 .. number of parts: part c owns [bounds(c), bounds(c + 1))
-  std::vector<Piece> pieces; ///< of an exchange along the dimension; none: nothing travels
   Interval part(int64_t c) const { return {bounds.at(c), bounds.at(c + 1)}; }
+};
+/// What an exchange does along one dimension: pieces with tables of the part number along `axes`.
+struct ExchangeDim {
+  int64_t dim;
+  std::vector<int64_t> axes;
+  std::vector<Piece> pieces;
 };
 
 /// Ranks of a mesh: the product of its extents.
@@ -34,8 +39,9 @@ struct Message {
 };
 /// The messages of an exchange of a tensor with these dimensions, by sender,
 /// then receiver; one for each pair, none empty. What a rank copies to itself
-/// is no message.
-std::vector<Message> messages(const std::vector<int64_t> &extents, const std::vector<MeshDim> &dims);
+/// is no message. Dimensions that the exchange does not name travel as they are.
+std::vector<Message> messages(const std::vector<int64_t> &extents, const std::vector<MeshDim> &dims,
+                              const std::vector<ExchangeDim> &exchange);
 
 } // namespace ringconv::halo
 

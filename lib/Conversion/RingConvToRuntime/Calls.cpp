@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Calls.h"
+#include "../Common/Lookup.h"
 #include "../Common/BufferCasts.h"
 
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
@@ -140,54 +141,6 @@ void RuntimeCalls::lowerCoord(CoordOp op) {
     part = arith::AddIOp::create(b, loc, arith::MulIOp::create(b, loc, part, i64(m.getExtents()[axis])), c);
   }
   op.replaceAllUsesWith(arith::IndexCastOp::create(b, loc, b.getIndexType(), part).getResult());
-}
-
-/// Few runs: a chain of selects. Many: a constant table of them, searched from
-/// the end would take time, so that every part's value stands there.
-void RuntimeCalls::lowerLookup(LookupOp op) {
-  constexpr size_t maxSelects = 8;
-  ArrayRef<int64_t> runs = op.getTable().getRuns();
-  auto constant = [&](int64_t v) { return arith::ConstantIndexOp::create(b, loc, v).getResult(); };
-  if (runs.size() / 3 <= maxSelects) {
-    Value value;
-    for (size_t i = 0; i < runs.size(); i += 3) {
-      Value here = constant(runs[i + 1]);
-      if (runs[i + 2]) {
-        Value steps = arith::SubIOp::create(b, loc, op.getPart(), constant(runs[i]));
-        here = arith::AddIOp::create(b, loc, here, arith::MulIOp::create(b, loc, steps, constant(runs[i + 2])));
-      }
-      if (!value) {
-        value = here;
-        continue;
-      }
-      Value reached = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, op.getPart(), constant(runs[i]));
-      value = arith::SelectOp::create(b, loc, reached, here, value);
-    }
-    op.replaceAllUsesWith(value);
-    return;
-  }
-  int64_t last = runs[runs.size() - 3];
-  SmallVector<int64_t> values;
-  for (int64_t c = 0; c <= last; ++c)
-    values.push_back(op.getTable().at(c));
-  auto type = MemRefType::get({int64_t(values.size())}, b.getI64Type());
-  std::string name = ("ringconv_table_" + func.getSymName() + "_" + Twine(nextTable++)).str();
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(module.getBody());
-    auto tensor = RankedTensorType::get(type.getShape(), b.getI64Type());
-    memref::GlobalOp::create(b, loc, name, b.getStringAttr("private"), type,
-                             DenseElementsAttr::get(tensor, ArrayRef<int64_t>(values)), true, IntegerAttr());
-  }
-  Value table = memref::GetGlobalOp::create(b, loc, type, name);
-  Value c = arith::MinSIOp::create(b, loc, op.getPart(), constant(last));
-  Value value = memref::LoadOp::create(b, loc, table, c);
-  value = arith::IndexCastOp::create(b, loc, b.getIndexType(), value);
-  if (int64_t slope = runs.back()) {
-    Value beyond = arith::SubIOp::create(b, loc, op.getPart(), c);
-    value = arith::AddIOp::create(b, loc, value, arith::MulIOp::create(b, loc, beyond, constant(slope)));
-  }
-  op.replaceAllUsesWith(value);
 }
 
 static int32_t dtypeOf(Type type) {
@@ -334,7 +287,7 @@ bool RuntimeCalls::lower(Operation *op) {
   else if (auto coord = dyn_cast<CoordOp>(op))
     lowerCoord(coord);
   else if (auto lookup = dyn_cast<LookupOp>(op))
-    lowerLookup(lookup);
+    lookup.replaceAllUsesWith(lowerLookup(b, loc, lookup.getPart(), lookup.getTable()));
   else if (auto reduce = dyn_cast<AllReduceOp>(op))
     lowerAllReduce(reduce);
   else if (auto start = dyn_cast<StartReduceOp>(op))

@@ -60,7 +60,6 @@ protected:
   void lowerSend(SendOp op);
   void lowerRecv(RecvOp op);
   void lowerCoord(CoordOp op);
-  void lowerLookup(LookupOp op);
   void lowerKept(KeptOp op);
 
   mlir::Value i64(int64_t v);
@@ -82,7 +81,7 @@ protected:
   mlir::Value context;
   llvm::SmallVector<int64_t> exchangeOf;
   int64_t nextExchange = 0;
-  int64_t nextTable = 0, nextKept = 0;
+  int64_t nextKept = 0;
 };
 
 /// The rank's context becomes the first argument. Attributes of arguments stay.

@@ -58,3 +58,28 @@ func.func @others(%x: memref<?x6xf32>, %y: memref<?xf32>, %z: memref<3x6xf32>, %
   memref.store %c, %z[%i, %i] : memref<3x6xf32>
   return
 }
+
+// Dense elementwise work has one dimension; a long reduction a block per element.
+// RUN: ringconv-opt %s --convert-ringconv-to-gpu=fast=0 2>/dev/null | FileCheck %s --check-prefix=LONG
+// LONG: gpu.func @linalg_1(%{{.*}}: !llvm.ptr, %{{.*}}: !llvm.ptr) kernel
+// LONG-NOT: arith.divui
+// LONG: math.absf
+// LONG: gpu.func @linalg_2(%{{.*}}: !llvm.ptr, %{{.*}}: !llvm.ptr) workgroup(%{{.*}} : memref<256xf32, #gpu.address_space<workgroup>>)
+// LONG: gpu.barrier
+// LONG-LABEL: func.func @dense
+// LONG: blocks in (%[[N:.*]], %{{.*}}, %{{.*}}) threads
+func.func @dense(%x: memref<7x2000xf32>, %y: memref<7x2000xf32>, %s: memref<7xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
+                  iterator_types = ["parallel", "parallel"]} ins(%x : memref<7x2000xf32>) outs(%y : memref<7x2000xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %0 = math.absf %a : f32
+    linalg.yield %0 : f32
+  }
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
+                  iterator_types = ["parallel", "reduction"]} ins(%x : memref<7x2000xf32>) outs(%s : memref<7xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %0 = arith.addf %b, %a : f32
+    linalg.yield %0 : f32
+  }
+  return
+}

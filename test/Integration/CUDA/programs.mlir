@@ -70,3 +70,33 @@ func.func @sums(%x: tensor<2x7x9xf32> {ringconv.sharding = #ringconv.sharding<@r
      : (tensor<2x7x9xf32>, tensor<5x7x1xf32>) -> tensor<2x5x9xf32>
   return %0, %1 : tensor<2x5x9xf32>, tensor<2x5x9xf32>
 }
+
+// A long reduction goes by a block of threads for each element, and gives the
+// bits of one rank where it is not cut.
+// RUN: ringconv-run %s --target=cuda --simulate --check --entry=long --output=0=%t.4.npy | FileCheck %s
+// RUN: ringconv-run %s --target=cuda --simulate --mesh=w=1 --entry=long --output=0=%t.1.npy && cmp %t.4.npy %t.1.npy
+func.func @long(%x: tensor<5x3x700xf32> {ringconv.sharding = #ringconv.sharding<@ring, [{"w"}, {}, {}]>})
+    -> (tensor<5xf32> {ringconv.sharding = #ringconv.sharding<@ring, [{"w"}]>}, tensor<5xf32>, tensor<5x3x700xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %low = arith.constant 0xFF800000 : f32
+  %e = tensor.empty() : tensor<5xf32>
+  %0 = linalg.fill ins(%zero : f32) outs(%e : tensor<5xf32>) -> tensor<5xf32>
+  %1 = linalg.generic {indexing_maps = [affine_map<(a, b, c) -> (a, b, c)>, affine_map<(a, b, c) -> (a)>],
+                       iterator_types = ["parallel", "reduction", "reduction"]}
+      ins(%x : tensor<5x3x700xf32>) outs(%0 : tensor<5xf32>) {
+  ^bb0(%a: f32, %s: f32):
+    %v = math.absf %a : f32
+    %w = arith.addf %s, %v : f32
+    linalg.yield %w : f32
+  } -> tensor<5xf32>
+  %2 = linalg.fill ins(%low : f32) outs(%e : tensor<5xf32>) -> tensor<5xf32>
+  %3 = linalg.generic {indexing_maps = [affine_map<(a, b, c) -> (a, b, c)>, affine_map<(a, b, c) -> (a)>],
+                       iterator_types = ["parallel", "reduction", "reduction"]}
+      ins(%x : tensor<5x3x700xf32>) outs(%2 : tensor<5xf32>) {
+  ^bb0(%a: f32, %s: f32):
+    %w = arith.maximumf %s, %a : f32
+    linalg.yield %w : f32
+  } -> tensor<5xf32>
+  %4 = arith.mulf %x, %x : tensor<5x3x700xf32>
+  return %1, %3, %4 : tensor<5xf32>, tensor<5xf32>, tensor<5x3x700xf32>
+}

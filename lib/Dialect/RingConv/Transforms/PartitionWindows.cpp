@@ -71,16 +71,43 @@ static std::string labelOf(WindowedOpInterface op) {
   return text;
 }
 
+static int64_t bytesOf(RankedTensorType type) { return (type.getElementTypeBitWidth() + 7) / 8; }
+
+std::vector<int64_t> Partitioner::meshPositions(ArrayRef<StringAttr> axes) {
+  std::vector<int64_t> positions;
+  for (StringAttr axis : axes)
+    positions.push_back(mesh.mesh.axisIndex(axis.getValue()));
+  return positions;
+}
+
 TensorReport Partitioner::reportTensor(RankedTensorType type, ShardingAttr sharding) {
-  TensorReport tensor{type.getShape().vec(), {}, (type.getElementTypeBitWidth() + 7) / 8, {}};
+  TensorReport tensor{type.getShape().vec(), {}, {}};
   llvm::raw_string_ostream(tensor.elementType) << type.getElementType();
-  for (auto [dim, size] : llvm::zip(sharding.getDims(), type.getShape())) {
-    halo::MeshDim &made = tensor.dims.emplace_back();
-    for (StringAttr axis : dim.getAxes())
-      made.axes.push_back(mesh.mesh.axisIndex(axis.getValue()));
-    made.bounds = halo::Table::of(mesh.cuts(dim, size).bounds);
-  }
+  for (auto [dim, size] : llvm::zip(sharding.getDims(), type.getShape()))
+    tensor.dims.push_back({meshPositions(dim.getAxes()), halo::Table::of(mesh.cuts(dim, size).bounds)});
   return tensor;
+}
+
+static halo::Table tableOf(TableAttr attr) {
+  halo::Table table;
+  for (ArrayRef<int64_t> runs = attr.getRuns(); !runs.empty(); runs = runs.drop_front(3))
+    table.runs.push_back({runs[0], runs[1], runs[2]});
+  return table;
+}
+
+/// From the attributes, so that the report is about what the program does.
+std::vector<halo::ExchangeDim> Partitioner::reportExchange(ArrayRef<HaloDimAttr> dims) {
+  std::vector<halo::ExchangeDim> exchange;
+  for (HaloDimAttr dim : dims) {
+    exchange.push_back({dim.getDim(), meshPositions(dim.getAxes()), {}});
+    for (PieceAttr attr : dim.getPieces())
+      exchange.back().pieces.push_back({halo::Side(attr.getSide()), halo::Fill(attr.getFill()),
+                                        tableOf(attr.getRecvPeer()), tableOf(attr.getRecvAt()),
+                                        tableOf(attr.getRecvExtended()), tableOf(attr.getRecvSize()),
+                                        tableOf(attr.getSendPeer()), tableOf(attr.getSendAt()),
+                                        tableOf(attr.getSendSize())});
+  }
+  return exchange;
 }
 
 SmallVector<Value> Partitioner::exchange(Location loc, Value input, ArrayRef<HaloDimAttr> dims, IntegerAttr id) {
@@ -130,23 +157,21 @@ FailureOr<LocalWindows> Partitioner::makeWindows(WindowedOpInterface op, const D
   ShardingAttr inputSharding = decision.operands[0] ? decision.operands[0] : analysis.of(op->getOperand(0));
   WindowReport entry{labelOf(op), locationText(op->getLoc()), false, {},
                      reportTensor(cast<RankedTensorType>(op->getOperand(0).getType()), inputSharding),
-                     reportTensor(cast<RankedTensorType>(op->getResult(0).getType()), decision.results[0])};
+                     reportTensor(cast<RankedTensorType>(op->getResult(0).getType()), decision.results[0]), 0, {}};
+  for (Value operand : op->getOperands().take_front(op.getNumWindowedOperands()))
+    entry.exchangedBytes += bytesOf(cast<RankedTensorType>(operand.getType()));
   SmallVector<std::pair<int64_t, HaloDimAttr>> exchanged;
   for (auto [n, cut] : llvm::enumerate(decision.windows)) {
     halo::Plan plan = planWindow(windows[n], cut);
     local.offset.push_back(lookup(cut.axes, plan.offset));
     local.validBegin.push_back(lookup(cut.axes, plan.validBegin));
     local.validEnd.push_back(lookup(cut.axes, plan.validEnd));
-    if (plan.needsExchange()) {
+    if (plan.needsExchange())
       exchanged.push_back({inputDims[n], makeHaloDim(builder.getContext(), inputDims[n], cut, plan)});
-      entry.input.dims[inputDims[n]].pieces = plan.pieces;
-    }
     if (cut.axes.empty())
       continue;
-    WindowDimReport dim{inputDims[n], mesh.mesh.parts(cut.axes), {}, plan.ownBegin, plan.ownEnd, plan.needBegin, plan.needEnd};
-    for (StringAttr axis : cut.axes)
-      dim.axes.push_back(mesh.mesh.axisIndex(axis.getValue()));
-    entry.dims.push_back(std::move(dim));
+    entry.dims.push_back({inputDims[n], mesh.mesh.parts(cut.axes), meshPositions(cut.axes), plan.ownBegin, plan.ownEnd,
+                          plan.needBegin, plan.needEnd});
   }
   entry.exchanges = !exchanged.empty();
   local.report = builder.getI64IntegerAttr(report.windows.size());
@@ -159,6 +184,7 @@ FailureOr<LocalWindows> Partitioner::makeWindows(WindowedOpInterface op, const D
     local.haloDims.push_back(d);
     dims.push_back(dim);
   }
+  report.windows.back().exchange = reportExchange(dims);
   remarkWindows(op, dims, decision);
   for (Value input : operands.take_front(op.getNumWindowedOperands()))
     llvm::append_range(local.halos, exchange(op->getLoc(), input, dims, local.report));

@@ -24,7 +24,6 @@ struct WindowDimReport {
 struct TensorReport {
   std::vector<int64_t> shape;
   std::string elementType;
-  int64_t elementBytes = 0;
   std::vector<halo::MeshDim> dims; ///< one per dimension
 };
 
@@ -32,7 +31,9 @@ struct WindowReport {
   std::string label, location;
   bool exchanges = false;
   std::vector<WindowDimReport> dims;
-  TensorReport input, result; ///< the input with the exchange that the operation makes
+  TensorReport input, result;
+  int64_t exchangedBytes = 0;              ///< per element: of the input and what travels with it
+  std::vector<halo::ExchangeDim> exchange; ///< of the input, for this operation
 };
 
 /// Entry i belongs to the operations with attribute `report = i`.
