@@ -3,8 +3,8 @@
 #
 # scripts/networks.sh: what the tests and the example of whole networks need,
 # in build/networks: a Python environment with onnx, onnxruntime and Pillow, the
-# text-detection network of PyPI's rapidocr, and a photographed page of
-# scikit-image. Nothing is left to do where it is there; 1: it cannot be had.
+# text-detection network of PyPI's rapidocr, and scikit-image's photograph of a
+# page, which tests run it on. Nothing is left to do where it is there; 1: it cannot be had.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"

@@ -11,5 +11,6 @@ if not os.path.exists(os.path.join(networks, "complete")):
     print("left out: the text-detection network is not there (scripts/networks.sh fetches it)")
     sys.exit(1 if os.environ.get("CI") == "true" else 0)
 python = os.path.join(networks, "venv", "bin", "python")
-for number, flags in enumerate((["--width=960", "--mesh=w=4"], ["--width=928", "--mesh=h=2,w=2"])):
+photo = "--photo=" + os.path.join(networks, "page.png")
+for number, flags in enumerate((["--width=960", "--mesh=w=4"], ["--width=928", "--mesh=h=2,w=2", photo])):
     subprocess.run([python, example, tool, networks, os.path.join(out, str(number)), *flags], check=True)
