@@ -40,6 +40,7 @@ struct CompileOptions {
   bool mergeHalos = true, overlap = true;
   bool alwaysOverlap = false;       ///< however small the pieces are
   bool countMultiplyAdds = false;
+  std::string cacheDir; ///< of compileObject: folder of compiled programs, made if need be; empty: none
 };
 
 /// LLVM IR with the program's descriptor, a constant `ringconv_program` named
