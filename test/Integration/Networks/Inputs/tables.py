@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """tables.py BUILD [NETWORK...]: networks on one rank and cut over their meshes,
-as rows of a table in Markdown: the largest difference from ONNX Runtime and its
+as a table in Markdown: the largest difference from ONNX Runtime and its
 bound, what the busiest rank sends, memory, and processor time, which other work on
 the machine does not change. The exit code is 1 if a difference is beyond its bound.
 
@@ -43,7 +43,7 @@ def measure(command):
     return usage.ru_utime + usage.ru_stime
 
 
-def row(build, folder, model, x, expected, mesh, dims):
+def row(build, folder, label, model, x, expected, mesh, dims):
     import_to(folder, model, mesh, dims, x)
     program, report = os.path.join(folder, "net"), os.path.join(folder, "report.json")
     compiler = os.path.join(build, "bin", "ringconv-compile")
@@ -56,23 +56,28 @@ def row(build, folder, model, x, expected, mesh, dims):
     error, bound = difference([np.load(os.path.join(folder, f"{i}.npy")) for i in range(len(expected))], expected)
     memory = max(rank["process_memory"] for rank in ranks)
     sent = [max(rank[key] for rank in ranks) / (RUNS + 1) for key in ("messages_sent", "bytes_sent")]
-    print(f"| {mesh or 'uncut'} | {error:.1e} | {bound:.1e} | {sent[0]:.0f} | {sent[1] / 1e3:,.1f} kB | "
+    print(f"| {label} | {mesh or 'uncut'} | {error:.1e} | {bound:.1e} | {sent[0]:.0f} | {sent[1] / 1e3:,.1f} kB | "
           f"{memory / 1e6:.1f} MB | {memory / len(ranks) / 1e6:.1f} MB | {(often - once) / RUNS * 1e3:.1f} ms | "
           f"{(often - once) / RUNS / len(ranks) * 1e3:.1f} ms | {compiling:.1f} s |", flush=True)
     return error <= bound
 
 
+HEADER = """| network, input | mesh | difference | bound | messages | bytes | memory | per rank | time | per rank | compiling |
+|---|---|---|---|---|---|---|---|---|---|---|"""
+
+
 def main():
     build, *names = sys.argv[1:]
     good = True
+    print(HEADER)
     for name in names or ["detection960", "detection928", *CUTS]:
         detected = name not in NETWORKS
         model, x, expected = detection(build, int(name.removeprefix("detection"))) if detected else generated(name)
-        print(f"\n{name}, input {'×'.join(map(str, x.shape))}\n\n| mesh | difference | bound | messages | bytes | memory "
-              "| per rank | time | per rank | compiling |\n|---|---|---|---|---|---|---|---|---|---|", flush=True)
+        label = f"{name.rstrip('0123456789') if detected else name}, {' × '.join(map(str, x.shape[2:]))}"
         for mesh, dims in (("", ""), *(_WIDE if detected else CUTS[name])):
             with tempfile.TemporaryDirectory() as folder:
-                good &= row(build, folder, model, x, expected, mesh, dims)
+                good &= row(build, folder, label, model, x, expected, mesh, dims)
+            label = ""
     return 0 if good else 1
 
 
