@@ -190,7 +190,8 @@ struct Compiler {
     options.target = settings.target;
     options.cpu = settings.cpu;
     options.reference = false;
-    options.vectorize = p.vectorize;
+    options.machineCode = false;
+    options.vectorize = p.vectorize && !settings.plain;
     options.overlap = p.overlap;
     options.alwaysOverlap = p.alwaysOverlap;
     options.mergeHalos = p.merge;

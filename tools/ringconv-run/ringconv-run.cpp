@@ -112,6 +112,7 @@ int main(int argc, char **argv) {
   Arguments args;
   args.options.cpu = "native";
   args.options.reference = false;
+  args.options.machineCode = false; // the driver compiles PTX itself
   args.run.push_back(argv[0]);
   for (int i = 1; i < argc; ++i) {
     StringRef word = argv[i];

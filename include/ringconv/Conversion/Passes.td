@@ -51,7 +51,8 @@ def ConvertRingConvToGPUPass : Pass<"convert-ringconv-to-gpu", "::mlir::ModuleOp
     Option<"arch", "arch", "int64_t", "80", "oldest architecture: 80, 90 or 100">,
     Option<"fast", "fast", "bool", "true", "use the families of fast kernels where they fit">,
     ListOption<"tile", "tile", "int64_t",
-               "pixels and output features of a block, of a warp, slots of the ring: for tests and tuning">
+               "pixels and output features of a block, of a warp, slots of the ring; for kernels that "
+               "have such a tile: for tests and tuning">
   ];
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
                            "::mlir::linalg::LinalgDialect",

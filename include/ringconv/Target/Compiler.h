@@ -34,6 +34,7 @@ struct CompileOptions {
   std::string target = "host";      ///< host or cuda
   std::string cpu = "x86-64-v3";    ///< LLVM's name, or `native`
   std::vector<int64_t> gpuArchs = {80}; ///< 80 for sm_80; target cuda
+  bool machineCode = true;              ///< beside the PTX, where there is a ptxas; target cuda
   bool reference = true;            ///< also the uncut program, for --check
   bool vectorize = true;            ///< false: plain loops, plain kernels
   bool mergeHalos = true, overlap = true;

@@ -13,8 +13,12 @@ using namespace ringconv;
 /// Multiprocessors of the device that tiles are chosen for.
 static int64_t multiprocessors(int64_t arch) { return arch >= 100 ? 148 : arch >= 90 ? 132 : 108; }
 
-/// The tile of least cost; sizes that differ by rank count as large.
+/// The tile that is asked for, if it is one of these, or that of least cost. Sizes
+/// that differ by rank count as large.
 static Tile tileFor(ArrayRef<TileOption> options, const ConvShape &shape, const GPUOptions &gpu) {
+  for (const TileOption &option : options)
+    if (gpu.tile && option.tile == *gpu.tile)
+      return option.tile;
   constexpr int64_t large = 1 << 20;
   int64_t pixels = getConstantIntValue(shape.batch).value_or(large);
   for (const ConvDim &dim : shape.dims)
@@ -57,7 +61,7 @@ FailureOr<std::string> ringconv::selectConvKernel(LocalConvOp op, KernelModule &
   std::vector<ConvShape> shapes = splitDilatedInput(b, op.getLoc(), *whole);
   Tile tile;
   if (family.tiles)
-    tile = options.tile.value_or(tileFor(family.tiles(*whole), shapes[0], options));
+    tile = tileFor(family.tiles(*whole), shapes[0], options);
   for (const ConvShape &shape : shapes)
     family.make(op, kernels, shape, tile);
   return describe(family, tile, shapes.size(), copied);

@@ -31,6 +31,10 @@ struct ConvertRingConvToGPUPass : ringconv::impl::ConvertRingConvToGPUPassBase<C
   using ConvertRingConvToGPUPassBase::ConvertRingConvToGPUPassBase;
 
   void runOnOperation() override {
+    if (!tile.empty() && tile.size() != 5) {
+      getOperation().emitError() << "tile: expected 5 numbers, got " << tile.size();
+      return signalPassFailure();
+    }
     KernelModule kernels(getOperation());
     SmallVector<Operation *> ops;
     for (func::FuncOp func : getOperation().getOps<func::FuncOp>())
@@ -73,7 +77,7 @@ private:
   void convertConv(LocalConvOp op, KernelModule &kernels) {
     markWork(op, op.getReportAttr());
     GPUOptions options{arch, fast};
-    if (tile.size() == 5)
+    if (!tile.empty())
       options.tile = Tile{tile[0], tile[1], tile[2], tile[3], tile[4]};
     std::string reason = "plain kernels were asked for";
     FailureOr<std::string> chosen = failure();

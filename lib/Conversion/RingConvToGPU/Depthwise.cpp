@@ -11,6 +11,7 @@
 #include "HostNumbers.h"
 #include "Repack.h"
 
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -62,7 +63,7 @@ Value Depthwise::addTap(const PixelInput &pixel, ArrayRef<Value> taps, Value sum
                  shape.element);
   Value w =
       load(filter.pointer, k.add(filter.row(feature, k.constant(0)), filter.step(k.constant(0), taps)), shape.element);
-  Value next = vector::FMAOp::create(k.b, k.loc, widen(x), widen(w), sum);
+  Value next = math::FmaOp::create(k.b, k.loc, widen(x), widen(w), sum);
   return k.select(from.reads, next, sum);
 }
 

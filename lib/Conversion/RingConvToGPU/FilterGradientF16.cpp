@@ -203,6 +203,7 @@ void FilterGradientF16::build() {
   OpFoldResult positions = h.constant(1);
   for (const ConvDim &dim : shape.dims)
     positions = h.mul(positions, dim.outputs);
+  boundRegisters(k, tile);
   k.kernel.launch({h.ceilDiv(shape.outputs, tile.blockN), h.mul(h.ceilDiv(shape.batch, tile.blockM), positions),
                    h.constant(plan.slices)},
                   tile.threads(), pipeline.bytes());
@@ -236,7 +237,7 @@ static void make(LocalConvOp op, KernelModule &kernels, const ConvShape &shape, 
 }
 
 static SmallVector<TileOption> tilesFor(const ConvShape &) {
-  return {{{128, 128, 64, 64, 4}, 2, 0.55}, {{64, 64, 32, 32, 4}, 4, 0.35}};
+  return {{{128, 128, 64, 64, 4, 2}, 2, 0.55}, {{64, 64, 32, 32, 4, 4}, 4, 0.35}};
 }
 
 const ConvFamily ringconv::filterGradientF16 = {"filter gradient on tensor cores", whyNot, prepare, tilesFor, make};

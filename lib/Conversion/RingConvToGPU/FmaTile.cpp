@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "FmaTile.h"
 
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -39,7 +40,7 @@ SmallVector<Value> FmaTile::compute(Value memory, Value slot, ValueRange sums) {
       Value one = vector::ExtractOp::create(k.b, k.loc, right[j / width], j % width);
       Value factor = vector::BroadcastOp::create(k.b, k.loc, vector, one);
       for (int64_t h = 0; h < 2; ++h)
-        next[2 * j + h] = vector::FMAOp::create(k.b, k.loc, factor, left[h], next[2 * j + h]);
+        next[2 * j + h] = math::FmaOp::create(k.b, k.loc, factor, left[h], next[2 * j + h]);
     }
   }
   return next;

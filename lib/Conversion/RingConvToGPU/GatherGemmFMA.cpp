@@ -122,8 +122,8 @@ static std::string whyNot(const ConvShape &shape) {
 
 static SmallVector<TileOption> tilesFor(const ConvShape &shape) {
   if (shape.element.isF64())
-    return {{{64, 64, 32, 32, 3}, 4, 0.6}, {{32, 32, 32, 32, 3}, 8, 0.4}};
-  return {{{128, 128, 64, 32, 3}, 2, 0.6}, {{64, 64, 64, 32, 3}, 8, 0.5}};
+    return {{{64, 64, 32, 32, 3, 3}, 3, 0.6}, {{32, 32, 32, 32, 3, 12}, 8, 0.4}};
+  return {{{128, 128, 64, 32, 3, 2}, 2, 0.6}, {{64, 64, 64, 32, 3, 8}, 8, 0.5}};
 }
 
 static bool readsInPlace(LocalConvOp, KernelModule &, ConvShape &) { return false; }

@@ -197,14 +197,14 @@ static bool sharesEvenly(const Tile &tile, const ConvShape &shape) {
 
 static SmallVector<TileOption> tilesFor(const ConvShape &shape) {
   static constexpr TileOption single[] = {
-      {{128, 128, 64, 32, 3}, 2, 0.75}, {{128, 128, 64, 64, 3}, 2, 0.76}, {{128, 64, 64, 32, 3}, 4, 0.72},
-      {{64, 64, 64, 32, 3}, 8, 0.65},   {{64, 32, 64, 32, 3}, 12, 0.55},
+      {{128, 128, 64, 32, 3, 2}, 2, 0.75}, {{128, 128, 64, 64, 3, 2}, 2, 0.76}, {{128, 64, 64, 32, 3, 4}, 4, 0.72},
+      {{64, 64, 64, 32, 3, 8}, 8, 0.65},   {{64, 32, 64, 32, 3, 16}, 12, 0.55},
   };
   static constexpr TileOption twice[] = {
-      {{128, 64, 32, 32, 3}, 2, 0.75},
-      {{64, 64, 32, 32, 3}, 4, 0.70},
-      {{64, 32, 32, 32, 3}, 8, 0.60},
-      {{32, 32, 32, 32, 3}, 12, 0.50},
+      {{128, 64, 32, 32, 3, 1}, 1, 0.75},
+      {{64, 64, 32, 32, 3, 3}, 3, 0.70},
+      {{64, 32, 32, 32, 3, 6}, 6, 0.60},
+      {{32, 32, 32, 32, 3, 12}, 12, 0.50},
   };
   SmallVector<TileOption> options;
   for (const TileOption &option : shape.element.isF64() ? ArrayRef(twice) : ArrayRef(single))

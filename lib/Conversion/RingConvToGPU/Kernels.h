@@ -31,6 +31,7 @@
 #ifndef RINGCONV_LIB_CONVERSION_RINGCONVTOGPU_KERNELS_H
 #define RINGCONV_LIB_CONVERSION_RINGCONVTOGPU_KERNELS_H
 
+#include "TileChoice.h"
 #include "ringconv/Dialect/RingConv/IR/RingConv.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -42,20 +43,12 @@
 
 namespace ringconv {
 
-/// Pixels and output features of a block and of a warp, slots of the ring of
-/// asynchronous copies.
-struct Tile {
-  int64_t blockM = 0, blockN = 0, warpM = 0, warpN = 0, stages = 0;
-
-  int64_t threads() const { return 32 * (blockM / warpM) * (blockN / warpN); }
-};
-
 /// What the code is made for.
 struct GPUOptions {
   int64_t arch = 80; ///< the oldest of the architectures: 80, 90, 100
   bool fast = true;  ///< false: plain kernels only
-  /// The tile of every convolution, instead of the one that is expected to be
-  /// fastest; for tests and tuning.
+  /// The tile of every convolution whose kernel has it, instead of the one that is
+  /// expected to be fastest; for tests and tuning.
   std::optional<Tile> tile = std::nullopt;
 };
 

@@ -4,12 +4,27 @@
 #ifndef RINGCONV_LIB_CONVERSION_RINGCONVTOGPU_TILECHOICE_H
 #define RINGCONV_LIB_CONVERSION_RINGCONVTOGPU_TILECHOICE_H
 
-#include "Kernels.h"
+#include "llvm/ADT/ArrayRef.h"
+
+#include <cstdint>
 
 namespace ringconv {
 
-/// A tile, how many blocks of it a multiprocessor holds (registers and shared
-/// memory as ptxas reports them for sm_80), and what part of the peak its main
+/// Pixels and output features of a block and of a warp, slots of the ring of
+/// asynchronous copies; blocks that the registers of a multiprocessor must suffice
+/// for.
+struct Tile {
+  int64_t blockM = 0, blockN = 0, warpM = 0, warpN = 0, stages = 0, resident = 1;
+
+  int64_t threads() const { return 32 * (blockM / warpM) * (blockN / warpN); }
+  /// The same but for the registers.
+  bool operator==(const Tile &o) const {
+    return blockM == o.blockM && blockN == o.blockN && warpM == o.warpM && warpN == o.warpN && stages == o.stages;
+  }
+};
+
+/// A tile, how many blocks of it a multiprocessor holds (by registers and shared
+/// memory, for sm_80), and what part of the peak its main
 /// loop is expected to reach. The last is an estimate from issue slots, shared
 /// memory and L2 traffic per tensor-core instruction, to be replaced by
 /// measurements.

@@ -88,6 +88,9 @@ private:
   llvm::SmallVector<Value> taps;
 };
 
+/// Tells ptxas how many registers the kernel may use, by the tile.
+void boundRegisters(KernelCode &k, const Tile &tile);
+
 /// Ends the kernel and launches it on the grid of TilePlace; `slices` may take the
 /// place of groups.
 void launchTiles(KernelCode &k, const ConvShape &shape, const Tile &tile, int64_t sharedBytes, int64_t slices = 1);
