@@ -92,7 +92,7 @@ static bool quickAccess(Warp &w, const AccessPattern &p, uint64_t base, const ui
       setBits(win->written, lo, hi);
   }
   for (unsigned l = 0; l < warpSize; ++l)
-    ptr[l] = win->data + (addr[l] - win->lo);
+    ptr[l] = (uint8_t *)((uint64_t)win->data + (addr[l] - win->lo)); // garbage in idle lanes
   w.worker->counters.globalSectors += p.sectors;
   return true;
 }
