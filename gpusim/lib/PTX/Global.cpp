@@ -139,3 +139,28 @@ void gpusim::globalAccess(Warp &w, const Inst &i, const uint64_t *addr, uint32_t
   if (!p || !p->laneStep || !quickAccess(w, *p, AccessPattern::base(addr, mask), addr, kind, ptr))
     checkLanes(w, addr, mask, bytes, kind, ptr);
 }
+
+uint8_t *gpusim::globalRegion(Warp &w, unsigned lane, uint64_t addr, uint32_t bytes, Access kind) {
+  const Window *win = w.worker->window(addr, bytes);
+  if (!win)
+    reportGlobal(w, lane, addr, bytes, kind);
+  const uint64_t at = addr - win->lo;
+  const Toucher self{w.pc - 1, w.block->linear, w.index * warpSize + lane, 0};
+  Counters &c = w.worker->counters;
+  ++c.globalRequests;
+  c.globalSectors += ((addr + bytes - 1) >> 5) - (addr >> 5) + 1;
+  if (kind == Access::Read) {
+    c.globalLoadBytes += bytes;
+    if (win->reads)
+      win->reads->add(at, at + bytes, self, 1);
+    if (win->valid && !allSet(win->valid, at, at + bytes))
+      reportUnwritten(w, lane, addr, *win->alloc);
+  } else {
+    c.globalStoreBytes += bytes;
+    if (win->writes)
+      win->writes->add(at, at + bytes, self, 1);
+    if (win->written)
+      setBits(win->written, at, at + bytes);
+  }
+  return win->data + at;
+}
