@@ -59,7 +59,8 @@ static void repack(LocalConvOp op, KernelModule &kernels, ConvBuffer &buffer, co
   OpBuilder after(op->getContext());
   after.setInsertionPointAfter(op);
   memref::DeallocOp::create(after, loc, packed);
-  if (llvm::any_of(box.sizes, [](OpFoldResult size) { return isConstantIntValue(size, 0); }))
+  auto isEmpty = [](OpFoldResult size) { return isConstantIntValue(size, 0); };
+  if (llvm::any_of(box.sizes, isEmpty) || llvm::any_of(sizes, isEmpty))
     return;
   auto map = AffineMapAttr::get(AffineMap::getPermutationMap(permutation, b.getContext()));
   Value source = memref::TransposeOp::create(b, loc, view(b, loc, original, box), map);
@@ -77,8 +78,18 @@ void ringconv::repackFilter(LocalConvOp op, KernelModule &kernels, ConvShape &sh
   repack(op, kernels, shape.filter, wholeOf(b, op.getLoc(), shape.filter.buffer), order, multiple);
 }
 
+/// The elements from `begin` to `end` of a dimension of `extent` elements; the offset
+/// is that of an element also where there are none.
+static std::pair<OpFoldResult, OpFoldResult> clip(HostNumbers &h, OpFoldResult begin, OpFoldResult end,
+                                                  OpFoldResult extent) {
+  begin = h.max(begin, h.constant(0));
+  OpFoldResult size = h.max(h.sub(h.min(end, extent), begin), h.constant(0));
+  return {h.max(h.min(begin, h.add(extent, -1)), h.constant(0)), size};
+}
+
 /// Outputs read, in a dimension, elements from that of the first output's first tap
-/// to that of the last output's last, less what is not valid.
+/// to that of the last output's last, less what is not valid; nothing is read where
+/// there are no outputs.
 void ringconv::repackSource(LocalConvOp op, KernelModule &kernels, ConvShape &shape, size_t s, ArrayRef<int64_t> order,
                             int64_t multiple) {
   OpBuilder b(op);
@@ -86,6 +97,8 @@ void ringconv::repackSource(LocalConvOp op, KernelModule &kernels, ConvShape &sh
   HostNumbers h{b, loc};
   ConvBuffer &buffer = shape.sources[s];
   Box box = wholeOf(b, loc, buffer.buffer);
+  OpFoldResult &batch = box.sizes[dimOf(buffer.dims, kBatch)];
+  batch = h.min(batch, h.mul(batch, h.mul(shape.outputs, shape.groups)));
   for (auto [d, dim] : llvm::enumerate(shape.dims)) {
     OpFoldResult last =
         h.add(h.add(dim.offset, h.mul(h.add(dim.outputs, -1), dim.stride)), (dim.taps - 1) * dim.dilation);
@@ -93,8 +106,9 @@ void ringconv::repackSource(LocalConvOp op, KernelModule &kernels, ConvShape &sh
     OpFoldResult end = h.min(dim.validEnd, h.add(h.floorDiv(last, dim.base), 1));
     OpFoldResult origin = shape.origin(b, loc, s, d);
     OpFoldResult &offset = box.offsets[dimOf(buffer.dims, d)], &size = box.sizes[dimOf(buffer.dims, d)];
-    offset = h.min(h.max(h.sub(begin, origin), h.constant(0)), size);
-    size = h.max(h.sub(h.min(h.sub(end, origin), size), offset), h.constant(0));
+    OpFoldResult extent = size;
+    std::tie(offset, size) = clip(h, h.sub(begin, origin), h.sub(end, origin), extent);
+    size = h.min(size, h.mul(dim.outputs, extent));
   }
   repack(op, kernels, buffer, box, order, multiple);
 }
