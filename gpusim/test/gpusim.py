@@ -14,6 +14,8 @@ import numpy as np
 KEEP_PTX = os.environ.get("GPUSIM_KEEP_PTX")
 LIBRARY_DIR = os.environ["GPUSIM_LIBRARY_DIR"]
 HERE = os.path.dirname(os.path.abspath(__file__))
+# Compilers run without the runtime of a sanitizer.
+PLAIN_ENV = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
 cu = None
 
 

@@ -5,7 +5,7 @@ import os
 import shutil
 import subprocess
 
-from gpusim import Suite
+from gpusim import PLAIN_ENV, Suite
 
 suite = Suite()
 SIGNATURE = "(gpusim::Warp&, gpusim::Inst const&)"
@@ -15,7 +15,7 @@ IN_FAULTS_PY = {"(anonymous namespace)::" + n + SIGNATURE for n in ("trap", "ass
 
 def symbols(program, nm):
     """Addresses of functions, with their demangled names."""
-    for line in subprocess.run([nm, "-C", program], capture_output=True, text=True, check=True).stdout.splitlines():
+    for line in subprocess.run([nm, "-C", program], capture_output=True, text=True, check=True, env=PLAIN_ENV).stdout.splitlines():
         address, kind, name = line[:16], line[17:18], line[19:]
         if kind in "tTW" and address.strip():
             yield int(address, 16), name

@@ -288,6 +288,33 @@ def init_all():
 ok("one thread, three devices", init_all, {"GPUSIM_DEVICES": 3})
 
 
+def small_things(r):
+    """Registered buffers, memory of NCCL's own, the older broadcast, a configuration."""
+    version, device, uid, other = ctypes.c_int(), ctypes.c_int(), UniqueId(), ctypes.c_void_p()
+    r.check(r.n.ncclGetVersion(ctypes.byref(version)))
+    r.check(r.n.ncclCommCuDevice(r.comm, ctypes.byref(device)))
+    assert version.value >= 22000 and device.value == 0
+    p, h = ctypes.c_void_p(), ctypes.c_void_p()
+    r.check(r.n.ncclMemAlloc(ctypes.byref(p), size(64)))
+    call("cuMemsetD32_v2", p, 5 + r.rank, size(16))
+    r.check(r.n.ncclCommRegister(r.comm, p, size(64), ctypes.byref(h)))
+    r.check(r.n.ncclBcast(p, size(16), 3, r.ranks - 1, r.comm, r.stream))
+    r.wait()
+    assert (to_host(ctypes.c_uint64(p.value), np.zeros(16, "u4")) == 4 + r.ranks).all()
+    r.check(r.n.ncclCommDeregister(r.comm, h))
+    r.check(r.n.ncclMemFree(p))
+    r.n.ncclCommInitRankConfig.argtypes = [ctypes.c_void_p, ctypes.c_int, UniqueId, ctypes.c_int, ctypes.c_void_p]
+    uid.internal = b"alone %d" % r.rank
+    r.check(r.n.ncclCommInitRankConfig(ctypes.byref(other), 1, uid, 0, None))
+    r.check(r.n.ncclCommFinalize(other))
+    r.check(r.n.ncclCommDestroy(other))
+    r.n.ncclGetErrorString.restype = r.n.ncclGetLastError.restype = ctypes.c_char_p
+    assert r.n.ncclGetErrorString(5) == b"invalid usage" and r.n.ncclGetLastError(r.comm) is not None
+
+
+everywhere("small things", 2, small_things)
+
+
 def premul(r):
     op, half = ctypes.c_int(), ctypes.c_float(0.5)
     r.check(r.n.ncclRedOpCreatePreMulSum(ctypes.byref(op), ctypes.byref(half), 7, 1, r.comm))
@@ -295,6 +322,7 @@ def premul(r):
     r.check(r.n.ncclAllReduce(p, p, size(2), 7, op.value, r.comm, r.stream))
     r.wait()
     assert list(to_host(p, np.zeros(2, "f4"))) == [2.0, 6.0]
+    r.check(r.n.ncclRedOpDestroy(op, r.comm))
 
 
 everywhere("scaled sum", 2, premul)

@@ -212,7 +212,8 @@ def fragments(M, per, blocks, rows16):
     return regs
 
 
-def mma(shape, types, A, B, C, per, a_bits, c_type, suffix="", half_sums=False):
+def mma(shape, types, A, B, C, per, a_bits, c_type, suffix="", half_sums=False, into=None):
+    """`into` chooses the registers of D from those of A, B and C; otherwise they are those of C."""
     k = A.shape[1]
     blocks = k // (4 * per)
     a, b = fragments(A, per, blocks, True), fragments(B, per, blocks, False)
@@ -227,8 +228,9 @@ def mma(shape, types, A, B, C, per, a_bits, c_type, suffix="", half_sums=False):
     names = [r for g in regs for r in g]
     loads = "".join(f"ld.global.b32 {r}, [%rd2+{128 * i}];\n" for i, r in enumerate(names))
     vec = lambda g: "{" + ",".join(regs[g]) + "}"
-    stores = "".join(f"st.global.b32 [%rd3+{128 * i}], {r};\n" for i, r in enumerate(regs[2]))
-    out = warp(f"mul.wide.u32 %rd1, %r1, 4;\nadd.s64 %rd2, %in0, %rd1;\nadd.s64 %rd3, %in1, %rd1;\n{loads}mma.sync.aligned.{shape}.row.col{suffix}.{types} {vec(2)}, {vec(0)}, {vec(1)}, {vec(2)};\n{stores}", [data], [np.zeros(32 * n[2], u4)])
+    regs.append([names[n] for n in into] if into else regs[2])
+    stores = "".join(f"st.global.b32 [%rd3+{128 * i}], {r};\n" for i, r in enumerate(regs[3]))
+    out = warp(f"mul.wide.u32 %rd1, %r1, 4;\nadd.s64 %rd2, %in0, %rd1;\nadd.s64 %rd3, %in1, %rd1;\n{loads}mma.sync.aligned.{shape}.row.col{suffix}.{types} {vec(3)}, {vec(0)}, {vec(1)}, {vec(2)};\n{stores}", [data], [np.zeros(32 * n[2], u4)])
     D = np.zeros(C.shape, np.float64 if c_type != np.int32 else np.int64)
     out = out.view(np.float16).reshape(2, 32, 2) if half_sums else out.view(c_type).reshape(-1, 32)
     for l in range(32):
@@ -243,6 +245,9 @@ for k in (16, 8):
     a, b = A.astype(np.float16), B.astype(np.float16)
     want = a.astype(float) @ b.astype(float).T + C
     suite.close(f"mma m16n8k{k} f16", mma(f"m16n8k{k}", "f32.f16.f16.f32", a, b, C, 2, 16, np.float32), want, 1e-6, 1e-6)
+    first = 6 if k == 16 else 3  # of C
+    for into in ([first + n for n in (1, 0, 3, 2)], [first + n for n in (2, 3, 0, 1)], [first + 3, 0, first, 1], [0, 1, 2, first]):
+        suite.close(f"mma m16n8k{k} f16 into registers {into}", mma(f"m16n8k{k}", "f32.f16.f16.f32", a, b, C, 2, 16, np.float32, into=into), want, 1e-6, 1e-6)
     c16 = C.astype(np.float16)
     got = mma(f"m16n8k{k}", "f16.f16.f16.f16", a, b, c16, 2, 16, None, half_sums=True)
     suite.close(f"mma m16n8k{k} f16 sums", got, a.astype(float) @ b.astype(float).T + c16, 1e-3, 1e-3)

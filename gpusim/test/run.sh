@@ -43,7 +43,7 @@ else
   trap 'rm -rf "$kept"' EXIT
   GPUSIM_KEEP_PTX=$kept suite opcodes "$python" "$here/opcodes.py"
   GPUSIM_KEEP_PTX=$kept suite handlers "$python" "$here/handlers.py"
-  for name in kernels mlir faults driver nccl ring counters cutlass; do
+  for name in kernels api mlir faults driver nccl ring counters cutlass; do
     suite "$name" "$python" "$here/$name.py"
   done
 fi

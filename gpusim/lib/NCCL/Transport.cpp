@@ -238,7 +238,8 @@ bool Exchange::selfCopies(const std::vector<Message> &sends, const std::vector<M
     std::vector<uint8_t> bits((to[n]->bytes + 7) / 8, 0xff);
     if (from[n]->device)
       gpusimGetWritten(from[n]->device, from[n]->bytes, bits.data());
-    memmove(to[n]->data, from[n]->data, to[n]->bytes);
+    if (to[n]->bytes) // without any there may be no buffer
+      memmove(to[n]->data, from[n]->data, to[n]->bytes);
     if (to[n]->device)
       gpusimSetWritten(to[n]->device, to[n]->bytes, bits.data());
   }
