@@ -105,7 +105,7 @@ struct Program {
   std::vector<Op> ops;
   std::vector<Result> results;
   /// Compile options.
-  bool vectorize = false, overlap = true, alwaysOverlap = false, merge = true;
+  bool vectorize = false, overlap = true, alwaysOverlap = false, merge = true, quick = false;
   /// Run a second time: the same bits. Run on one rank too: the same bits where
   /// no sum crosses ranks.
   bool twice = false, single = false;

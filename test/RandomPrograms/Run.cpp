@@ -195,6 +195,7 @@ struct Compiler {
     options.overlap = p.overlap;
     options.alwaysOverlap = p.alwaysOverlap;
     options.mergeHalos = p.merge;
+    options.quick = p.quick;
     auto program = ringconv::compileProgram(*module, options);
     if (failed(program))
       return nullptr;
