@@ -166,7 +166,6 @@ struct Outcome {
 struct RunSettings {
   std::string target = "host", cpu = "native"; ///< target cuda: on gpusim
   double timeout = 20;
-  bool plain = false; ///< plain loops and kernels only
 };
 /// Compiles the program, runs all its ranks, compares.
 Outcome run(const Program &program, const RunSettings &settings);

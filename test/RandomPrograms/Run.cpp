@@ -191,7 +191,7 @@ struct Compiler {
     options.cpu = settings.cpu;
     options.reference = false;
     options.machineCode = false;
-    options.vectorize = p.vectorize && !settings.plain;
+    options.vectorize = p.vectorize;
     options.overlap = p.overlap;
     options.alwaysOverlap = p.alwaysOverlap;
     options.mergeHalos = p.merge;
