@@ -44,7 +44,7 @@ static void addCompiler(llvm::raw_ostream &os) {
 static void addOptions(llvm::raw_ostream &os, const CompileOptions &o) {
   os << o.entry << '\n' << o.mesh << '\n' << o.target << '\n';
   for (bool flag : {o.machineCode, o.reference, o.vectorize, o.mergeHalos, o.overlap, o.alwaysOverlap,
-                    o.countMultiplyAdds})
+                    o.countMultiplyAdds, o.quick})
     os << flag;
   os << '\n';
   if (o.target != "cuda")
