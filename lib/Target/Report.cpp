@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ringconv/Target/Report.h"
+#include "ringconv/Cost/Cost.h"
 
-#include "llvm/IR/Module.h"
 #include "llvm/Support/JSON.h"
-#include "llvm/Target/TargetMachine.h"
 
 using namespace ringconv;
 
-void ringconv::writeReport(llvm::raw_ostream &os, const CompiledProgram &program) {
+void ringconv::writeReport(llvm::raw_ostream &os, llvm::StringRef entry, const FuncReport &report, bool costs) {
   llvm::json::OStream json(os, 2);
   json.object([&] {
-    json.attribute("entry", program.entry);
+    json.attribute("entry", entry);
     json.attributeArray("operations", [&] {
-      for (const WindowReport &window : program.report.windows)
+      for (const WindowReport &window : report.windows)
         json.object([&] {
           json.attribute("label", window.label);
           json.attribute("location", window.location);
@@ -32,6 +31,8 @@ void ringconv::writeReport(llvm::raw_ostream &os, const CompiledProgram &program
           });
         });
     });
+    if (costs)
+      cost::writeCost(json, report);
   });
   os << '\n';
 }

@@ -40,7 +40,7 @@ static HaloDimAttr makeHaloDim(MLIRContext *ctx, int64_t dim, const WindowCut &c
   return HaloDimAttr::get(ctx, dim, cut.axes, plan.low, plan.high, edges, pieces);
 }
 
-static std::string locationText(Location loc) {
+std::string ringconv::locationText(Location loc) {
   std::string text;
   llvm::raw_string_ostream os(text);
   if (auto file = loc->findInstanceOf<FileLineColLoc>())
@@ -81,7 +81,7 @@ std::vector<int64_t> Partitioner::meshPositions(ArrayRef<StringAttr> axes) {
 }
 
 TensorReport Partitioner::reportTensor(RankedTensorType type, ShardingAttr sharding) {
-  TensorReport tensor{type.getShape().vec(), {}, {}};
+  TensorReport tensor{type.getShape().vec(), {}, {}, bytesOf(type)};
   llvm::raw_string_ostream(tensor.elementType) << type.getElementType();
   for (auto [dim, size] : llvm::zip(sharding.getDims(), type.getShape()))
     tensor.dims.push_back({meshPositions(dim.getAxes()), halo::Table::of(mesh.cuts(dim, size).bounds)});
