@@ -36,11 +36,13 @@ static cl::opt<std::string> cpu("target-cpu", cl::desc("LLVM's name, or native (
                                 cl::init("x86-64-v3"), cl::cat(category));
 static cl::list<std::string> gpuArch("gpu-arch", cl::desc("sm_80,...: GPUs to compile for (default: sm_80)"),
                                      cl::CommaSeparated, cl::cat(category));
-static cl::opt<std::string> report("report", cl::desc("FILE.json: what was chosen per operation and rank, and what it "
-                                                      "is predicted to cost; FILE.html: the costs as a page"),
+static cl::opt<std::string> report("report",
+                                   cl::desc("FILE.json: what was chosen per operation and rank, and what it "
+                                            "is predicted to cost; FILE.html: the costs as a page"),
                                    cl::cat(category));
-static cl::opt<std::string> autoCut("auto-cut", cl::desc("cut the largest input as is predicted to cost least (default: "
-                                                         "for cores)"),
+static cl::opt<std::string> autoCut("auto-cut",
+                                    cl::desc("cut the largest input as is predicted to cost least (default: "
+                                             "for cores)"),
                                     cl::value_desc("system"), cl::ValueOptional, cl::cat(category));
 static cl::opt<std::string> cacheDir("cache-dir", cl::desc("keep compiled programs there, and take them from there"),
                                      cl::cat(category));
