@@ -32,6 +32,8 @@ private:
   void lowerAllReduce(AllReduceOp op);
   void lowerReduceScatter(ReduceScatterOp op);
 
+  mlir::Value searchRuns(mlir::Value part, llvm::ArrayRef<int64_t> runs);
+
   mlir::Value i64(int64_t v);
   mlir::Value toI64(mlir::Value index);
   mlir::Value call(llvm::StringRef name, llvm::ArrayRef<mlir::Value> args, mlir::Type result);

@@ -63,11 +63,6 @@ private:
 
 Axes axesOf(DimShardingAttr dim) { return Axes(dim.getAxes()); }
 
-/// True if border modes make ranks read what lies around a whole dimension.
-bool readsBeyond(const halo::Window &w) {
-  return w.border != halo::Border::Zero && (w.padLow > 0 || w.padHigh > 0);
-}
-
 void Decider::decideWindows() {
   if (!windowed)
     return;
@@ -109,11 +104,6 @@ void Decider::decideWindows() {
     windows[n].axes = axesOf(wDim);
     windows[n].cutsTaps = true;
     use(windows[n].axes);
-    // As for outputs of whole inputs below.
-    if (readsBeyond(w[n])) {
-      windows[n].cutsInput = true;
-      windows[n].input = halo::Cuts::balanced(x[in[n]], mesh.mesh.parts(windows[n].axes));
-    }
   }
 }
 
@@ -160,20 +150,14 @@ void Decider::decideFactors() {
   // Outputs of whole inputs: each rank computes its own, nothing travels.
   if (!windowed)
     return;
-  SmallVector<halo::Window> w = windowed.getWindows();
-  SmallVector<int64_t> in = windowed.getInputWindowDims(), out = windowed.getResultWindowDims();
-  for (size_t n = 0; n < w.size(); ++n) {
+  SmallVector<int64_t> out = windowed.getResultWindowDims();
+  for (size_t n = 0; n < out.size(); ++n) {
     DimShardingAttr yDim = wantedDim(out[n]);
     if (!windows[n].axes.empty() || !yDim.isCut() || anyUsed(yDim.getAxes()))
       continue;
     windows[n].axes = axesOf(yDim);
     use(windows[n].axes);
     windows[n].output = mesh.cuts(yDim, shape(op->getResult(0))[out[n]]);
-    if (!readsBeyond(w[n]))
-      continue;
-    // Border modes are written for shards: cut the input first, by a slice.
-    windows[n].cutsInput = true;
-    windows[n].input = halo::anchoredInputs(w[n], shape(op->getOperand(0))[in[n]], windows[n].output);
   }
 }
 

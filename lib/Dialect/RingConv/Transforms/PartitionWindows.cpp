@@ -24,17 +24,25 @@ halo::Plan Partitioner::planWindow(const halo::Window &window, const WindowCut &
   return halo::planWhole(window, cut.input.size(), outputsOf(cut, mesh.mesh.parts(cut.axes)), cut.taps);
 }
 
-static HaloDimAttr makeHaloDim(MLIRContext *ctx, int64_t dim, const WindowCut &cut, const halo::Plan &plan) {
+static HaloDimAttr makeHaloDim(MLIRContext *ctx, int64_t dim, ArrayRef<StringAttr> axes, const halo::Plan &plan,
+                               ArrayRef<int64_t> edges = {}) {
+  auto table = [&](const halo::Table &t) { return makeTable(ctx, t); };
   SmallVector<PieceAttr> pieces;
   for (const halo::Piece &p : plan.pieces)
-    pieces.push_back(PieceAttr::get(ctx, int64_t(p.side), int64_t(p.fill), makeTable(ctx, p.recvPeer),
-                                    makeTable(ctx, p.recvAt), makeTable(ctx, p.recvExtended),
-                                    makeTable(ctx, p.recvSize), makeTable(ctx, p.sendPeer), makeTable(ctx, p.sendAt),
-                                    makeTable(ctx, p.sendSize)));
-  SmallVector<int64_t> edges;
-  if (auto common = halo::commonEdges(plan, outputsOf(cut, cut.input.parts())))
-    edges = {common->low, common->high, common->outputs};
-  return HaloDimAttr::get(ctx, dim, cut.axes, plan.low, plan.high, edges, pieces);
+    pieces.push_back(PieceAttr::get(ctx, int64_t(p.side), p.reverse, p.step, table(p.recvPeer), table(p.recvAt),
+                                    table(p.recvExtended), table(p.recvSize), table(p.sendPeer), table(p.sendAt),
+                                    table(p.sendSize)));
+  SmallVector<FillAttr> fills;
+  for (const halo::Fill &f : plan.fills)
+    fills.push_back(FillAttr::get(ctx, int64_t(f.side), int64_t(f.from), f.step, f.fromStep, f.ordered, table(f.at),
+                                  table(f.extended), table(f.fromAt), table(f.fromExtended), table(f.size)));
+  return HaloDimAttr::get(ctx, dim, axes, plan.low, plan.high, edges, pieces, fills);
+}
+
+static SmallVector<int64_t> edgesOf(const WindowCut &cut, int64_t parts, const halo::Plan &plan) {
+  if (auto common = halo::commonEdges(plan, outputsOf(cut, parts)))
+    return {common->low, common->high, common->outputs};
+  return {};
 }
 
 static std::string locationText(Location loc) {
@@ -73,6 +81,8 @@ SmallVector<Value> Partitioner::exchange(Location loc, Value input, ArrayRef<Hal
   SmallVector<Type> slabs;
   SmallVector<int64_t> extents(type.getShape());
   for (HaloDimAttr dim : dims) {
+    if (!dim.hasSlabs())
+      continue;
     int64_t own = extents[dim.getDim()];
     for (int64_t size : {dim.getLow(), dim.getHigh()}) {
       extents[dim.getDim()] = size;
@@ -85,60 +95,79 @@ SmallVector<Value> Partitioner::exchange(Location loc, Value input, ArrayRef<Hal
   return SmallVector<Value>(op.getSlabs());
 }
 
-/// One remark per exchange: halo widths, pieces and their neighbours.
-void Partitioner::remarkWindows(WindowedOpInterface op, ArrayRef<HaloDimAttr> dims, const Decision &decision) {
-  for (HaloDimAttr dim : dims) {
-    int64_t hops = 0, pieces = 0;
-    for (PieceAttr piece : dim.getPieces()) {
-      if (piece.getSide() == int64_t(halo::Side::Own))
-        continue;
-      ++pieces;
-      int64_t parts = mesh.mesh.parts(dim.getAxes());
-      for (int64_t r = 0; r < parts; ++r)
-        if (int64_t peer = piece.getRecvPeer().at(r); peer >= 0) {
-          int64_t distance = std::abs(peer - r);
-          hops = std::max(hops, std::min(distance, parts - distance));
-        }
-    }
-    emitRemark(op->getLoc()) << "dim " << dim.getDim() << ": halo of " << dim.getLow() << " low and " << dim.getHigh()
-                     << " high elements, " << pieces << (pieces == 1 ? " piece" : " pieces") << ", " << hops
-                     << (hops == 1 ? " hop" : " hops")
-                     << (dim.getLow() && dim.getHigh() ? ", two-sided" : ", one-sided");
+/// One remark per exchanged dimension: halo widths, pieces and their neighbours.
+static void remarkDim(Location loc, HaloDimAttr dim, const halo::Plan &plan) {
+  int64_t pieces = llvm::count_if(plan.pieces, [](const halo::Piece &p) { return p.side != halo::Side::Own; });
+  emitRemark(loc) << "dim " << dim.getDim() << ": halo of " << plan.low << " low and " << plan.high
+                  << " high elements, " << pieces << (pieces == 1 ? " piece" : " pieces") << ", " << plan.hops
+                  << (plan.hops == 1 ? " hop" : " hops") << (plan.low && plan.high ? ", two-sided" : ", one-sided");
+}
+
+/// Output dimensions that the input lacks: ranks whose part of one is empty
+/// read nothing, which is said along the input's first dimension without a
+/// window that is summed over.
+static void excludeIdle(WindowedOpInterface op, const Decision &decision, const MeshContext &mesh,
+                        SmallVectorImpl<HaloDimAttr> &dims) {
+  FailureOr<SmallVector<Factor>> factors = factorsOf(op);
+  int64_t summed = -1;
+  for (const Factor &factor : *factors)
+    if (factor.reduction && factor.operandDims[0] >= 0 && summed < 0)
+      summed = factor.operandDims[0];
+  if (summed < 0)
+    return;
+  auto input = cast<RankedTensorType>(op->getOperand(0).getType());
+  auto result = cast<RankedTensorType>(op->getResult(0).getType());
+  DimShardingAttr inner = decision.operands[0].dim(summed);
+  SmallVector<StringAttr> axes(inner.getAxes());
+  for (const Factor &factor : *factors) {
+    int64_t d = factor.resultDims[0];
+    if (d < 0 || factor.operandDims[0] >= 0 || !decision.results[0].dim(d).isCut())
+      continue;
+    DimShardingAttr cut = decision.results[0].dim(d);
+    halo::Plan plan = halo::planIdle(mesh.cuts(inner, input.getDimSize(summed)), mesh.cuts(cut, result.getDimSize(d)));
+    if (plan.readsAll)
+      continue;
+    llvm::append_range(axes, cut.getAxes());
+    dims.push_back(makeHaloDim(op->getContext(), summed, axes, plan));
+    return;
   }
 }
 
 FailureOr<LocalWindows> Partitioner::makeWindows(WindowedOpInterface op, const Decision &decision, Value input) {
   LocalWindows local;
+  MLIRContext *ctx = builder.getContext();
   SmallVector<halo::Window> windows = op.getWindows();
   SmallVector<int64_t> inputDims = op.getInputWindowDims();
   WindowReport entry{labelOf(op), locationText(op->getLoc()), false, {}};
-  SmallVector<std::pair<int64_t, HaloDimAttr>> exchanged;
+  SmallVector<HaloDimAttr> dims;
   for (auto [n, cut] : llvm::enumerate(decision.windows)) {
+    int64_t d = inputDims[n];
     halo::Plan plan = planWindow(windows[n], cut);
     local.offset.push_back(lookup(cut.axes, plan.offset));
     local.validBegin.push_back(lookup(cut.axes, plan.validBegin));
     local.validEnd.push_back(lookup(cut.axes, plan.validEnd));
-    if (plan.needsExchange())
-      exchanged.push_back({inputDims[n], makeHaloDim(builder.getContext(), inputDims[n], cut, plan)});
+    if (plan.needsExchange()) {
+      dims.push_back(makeHaloDim(ctx, d, cut.axes, plan, edgesOf(cut, mesh.mesh.parts(cut.axes), plan)));
+      local.haloDims.push_back(d);
+      remarkDim(op->getLoc(), dims.back(), plan);
+    } else if (!plan.readsAll) {
+      dims.push_back(makeHaloDim(ctx, d, cut.axes, plan));
+    }
     if (cut.axes.empty())
       continue;
-    WindowDimReport dim{inputDims[n], mesh.mesh.parts(cut.axes), {}, plan.ownBegin, plan.ownEnd, plan.needBegin, plan.needEnd};
+    WindowDimReport dim{d, mesh.mesh.parts(cut.axes), {}, plan.ownBegin, plan.ownEnd, plan.needBegin, plan.needEnd};
     for (StringAttr axis : cut.axes)
       dim.axes.push_back(mesh.mesh.axisIndex(axis.getValue()));
     entry.dims.push_back(std::move(dim));
   }
-  entry.exchanges = !exchanged.empty();
+  entry.exchanges = !local.haloDims.empty();
   local.report = builder.getI64IntegerAttr(report.windows.size());
   report.windows.push_back(std::move(entry));
-  if (exchanged.empty())
+  if (local.haloDims.empty())
     return local;
-  llvm::sort(exchanged, [](auto &a, auto &b) { return a.first < b.first; });
-  SmallVector<HaloDimAttr> dims;
-  for (auto &[d, dim] : exchanged) {
-    local.haloDims.push_back(d);
-    dims.push_back(dim);
-  }
-  remarkWindows(op, dims, decision);
+  excludeIdle(op, decision, mesh, dims);
+  llvm::sort(dims, [](HaloDimAttr a, HaloDimAttr b) { return a.getDim() < b.getDim(); });
+  llvm::sort(local.haloDims);
   local.halos = exchange(op->getLoc(), input, dims, local.report);
   return local;
 }

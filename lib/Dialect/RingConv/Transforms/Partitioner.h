@@ -35,7 +35,6 @@ private:
   halo::Plan planWindow(const halo::Window &window, const WindowCut &cut);
   llvm::SmallVector<mlir::Value> exchange(mlir::Location loc, mlir::Value input, llvm::ArrayRef<HaloDimAttr> dims,
                                           mlir::IntegerAttr id);
-  void remarkWindows(WindowedOpInterface op, llvm::ArrayRef<HaloDimAttr> dims, const Decision &decision);
 
   /// Sums partial results and adds what is added once.
   mlir::Value finish(mlir::Operation *op, const Decision &decision, mlir::Value partial, ShardingAttr to);
