@@ -17,6 +17,7 @@ ringconv: this system's packages are not known to this script. It needs:
   CMake 3.22, Ninja, git, a C11 and C++17 compiler (clang 22 is what is tested), GoogleTest
   Python 3.9 with numpy and Pillow
   for runs over MPI (may be absent): Open MPI or MPICH with mpicc and mpirun
+  for the Python package (may be absent): Python's headers, pybind11 2.10; pytest and mpi4py for its tests
 END
 }
 
@@ -98,7 +99,7 @@ step_packages() {
     exit 1
   fi
   if ((${#missing_optional[@]} > 0)); then
-    say "left out: runs over MPI that need ${missing_optional[*]} (not installed)"
+    say "left out: what needs ${missing_optional[*]} (not installed)"
   fi
 }
 
@@ -124,7 +125,7 @@ step_configure() {
   if [[ -n ${MLIR_DIR:-} ]]; then flags+=(-DMLIR_DIR="$MLIR_DIR"); fi
   # A changed answer makes a new configuration; an equal one none.
   local key
-  key="${flags[*]} $(command -v mpicc.openmpi mpicc.mpich mpicc | tr '\n' ' ' || true)"
+  key="${flags[*]} ${missing_optional[*]} $(command -v mpicc.openmpi mpicc.mpich mpicc | tr '\n' ' ' || true)"
   if [[ -e $build/build.ninja && $(cat "$build/setup-flags" 2>/dev/null) == "$key" ]]; then
     return 0
   fi

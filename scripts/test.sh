@@ -28,6 +28,7 @@ find_missing
 say "tests ($level): 3 steps: setup with $(packages_phrase), $(build_phrase ringconv-compile), tests ($length)"
 say "[1/3] setup"
 "$top/scripts/setup.sh"
+if [[ $level != quick ]]; then "$top/scripts/networks.sh" || true; fi
 say "[2/3] build"
 build_targets all ringconv-test-depends
 say "[3/3] tests"

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs all tests of a build and adds up their results.
 
-    check.py BUILD/test/check.json [--level=quick|default|long] [--only=lit|unit|runtime|gpusim] [--jobs=N] [--filter=REGEX]
+    check.py BUILD/test/check.json [--level=quick|default|long] [--only=PART] [--jobs=N] [--filter=REGEX]
 
 Parts: lit over test/, the GoogleTest programs of unittests/, the tests of the
-host runtime, those of gpusim. A part that does not come to its end counts as a failure. The last
-line is 'N passed, N failed'; the exit code is 1 if anything failed.
+host runtime, those of the Python package and of gpusim, the documentation site. A part that does not come to its
+end counts as a failure. The last line is 'N passed, N failed'; the exit code is 1 if anything failed.
 """
 import argparse
 import collections
@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import xml.etree.ElementTree
 
 Counts = collections.namedtuple("Counts", "passed failed")
 # Longer than any part takes on two cores; only a hang reaches it.
@@ -107,6 +108,31 @@ def run_runtime(build, args, folder):
                       args)
 
 
+def run_python(build, args, folder):
+    """pytest with the package of the build; what it skips is said in one line each."""
+    if not build["package"]:
+        print("python: left out: the package is not part of this build")
+        return Counts(0, 0)
+    if run([build["python"], "-c", "import pytest, numpy"], 60, quiet=True)[0]:
+        print(f"python: left out: {build['python']} lacks pytest or numpy")
+        return Counts(0, 0)
+    os.environ.update(PYTHONPATH=build["package"], RINGCONV_TEST_LEVEL=args.level)
+    results = os.path.join(folder, "pytest.xml")
+    code, output = run([build["python"], "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={results}",
+                        os.path.join(build["source"], "Python")], PART_SECONDS[args.level], quiet=True)
+    try:
+        suite = xml.etree.ElementTree.parse(results).getroot().find("testsuite")
+        total, failed, skipped = (sum(int(suite.get(k)) for k in keys)
+                                  for keys in (("tests",), ("failures", "errors"), ("skipped",)))
+    except (OSError, AttributeError, xml.etree.ElementTree.ParseError):
+        suite, total, failed, skipped = None, 0, 1, 0
+    if failed or code:
+        print(output)
+    for reason in sorted({skip.get("message") for skip in suite.iter("skipped")} if suite is not None else ()):
+        print(f"python: {reason}")
+    return Counts(max(total - failed - skipped, 0), failed or int(code != 0))
+
+
 def run_gpusim(build, args, folder):
     if not build["gpusim"] or args.level == "quick":
         print("gpusim: left out: " + ("not in the quick suite" if build["gpusim"] else "not part of this build"))
@@ -114,7 +140,16 @@ def run_gpusim(build, args, folder):
     return run_script("gpusim", ["sh", build["gpusim"], build["build"]], args)
 
 
-PARTS = {"lit": run_lit, "unit": run_unit, "runtime": run_runtime, "gpusim": run_gpusim}
+def run_site(build, args, folder):
+    """The documentation site, warnings as errors."""
+    os.environ["RINGCONV_BUILD_DIR"] = build["build"]
+    code, output = run(["bash", build["site"], "--installed"], PART_SECONDS[args.level], quiet=True)
+    print("\n".join(f"site: {line.removeprefix('ringconv: ')}" for line in output.splitlines()))
+    return Counts(0, 0) if not code and "left out" in output else Counts(int(not code), int(bool(code)))
+
+
+PARTS = {"lit": run_lit, "unit": run_unit, "runtime": run_runtime, "python": run_python, "gpusim": run_gpusim,
+         "site": run_site}
 
 
 def main():

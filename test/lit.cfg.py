@@ -6,6 +6,7 @@ Parameters (lit --param NAME=VALUE):
   roundtrip=1                every ringconv-opt also checks that what it read
                              survives printing and parsing, as text and bytecode
 """
+import glob
 import os
 import shutil
 import subprocess
@@ -32,6 +33,7 @@ tools = [
     ToolSubst("ringconv-opt", extra_args=["--verify-roundtrip"] if roundtrip else [], unresolved="ignore"),
     ToolSubst("ringconv-compile", unresolved="ignore"),
     ToolSubst("ringconv-run", unresolved="ignore"),
+    ToolSubst("ringconv-draw", unresolved="ignore"),
     ToolSubst("ringconv-gpusim", unresolved="ignore"),
     ToolSubst("FileCheck", unresolved="fatal"),
     ToolSubst("not", unresolved="fatal"),
@@ -46,8 +48,12 @@ llvm_config.add_tool_substitutions(tools, [bin_dir, config.llvm_tools_dir])
 config.substitutions += [
     ("%python", config.ringconv_python),
     ("%cc", config.ringconv_cc),
+    ("%cxx", config.ringconv_cxx),
+    ("%mlir_dir", config.ringconv_mlir_dir),
+    ("%llvm_tools", config.llvm_tools_dir),
     ("%ringconv_src", config.ringconv_source_root),
     ("%ringconv_lib", lib_dir),
+    ("%llvm_bin", config.llvm_tools_dir),
     ("%ringconv_include", os.path.join(config.ringconv_source_root, "include")),
     ("%ringconv_plugin", os.path.join(lib_dir, "RingConvPlugin.so")),
 ]
@@ -114,11 +120,27 @@ for module, feature in (("numpy", "numpy"), ("PIL", "pillow")):
         config.available_features.add(feature)
     else:
         left_out(f"tests with {feature} ({config.ringconv_python} has none)")
+# Whole networks: scripts/networks.sh makes an environment for them.
+networks = os.path.join(config.ringconv_build_root, "networks")
+networks_python = os.path.join(networks, "venv", "bin", "python")
+for python in (networks_python, config.ringconv_python):
+    if answers(python, "-c", "import onnx, onnxruntime") is not None:
+        config.available_features.add("onnx")
+        config.substitutions.append(("%onnx_python", f"env PYTHONPATH={config.ringconv_source_root}/python {python}"))
+        break
+else:
+    left_out("tests with onnx and onnxruntime (scripts/networks.sh fetches them)")
+config.substitutions.append(("%networks", networks))
+config.environment["CI"] = os.environ.get("CI", "")
 for tool, feature in (("ringconv-compile", "ringconv-compile"), ("ringconv-gpusim", "gpusim")):
     if os.path.exists(os.path.join(bin_dir, tool)):
         config.available_features.add(feature)
 if os.path.exists(os.path.join(lib_dir, "RingConvPlugin.so")):
     config.available_features.add("plugin")
+if os.path.exists(os.path.join(lib_dir, "libRingConv-C.so")):
+    config.available_features.add("capi")
+if glob.glob(os.path.join(config.ringconv_build_root, "python", "ringconv", "_ringconv.*.so")):
+    config.available_features.add("python-package")
 
 # Tests that start several processes, or simulate a device, run one at a time:
 # their folders name the group (lit.local.cfg).

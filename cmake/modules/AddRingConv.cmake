@@ -5,8 +5,14 @@
 # with libMLIR.so where it uses MLIR.
 #
 #   add_ringconv_library(NAME source... [NO_MLIR] [DEPENDS target...] [LINK library...])
+#
+#   ringconv_compile_options(TARGET [EXCEPTIONS])
 function(ringconv_compile_options target)
-  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-rtti -fno-exceptions -Wall -Wextra
+  set(exceptions -fno-exceptions)
+  if("EXCEPTIONS" IN_LIST ARGN)
+    set(exceptions)
+  endif()
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-rtti ${exceptions} -Wall -Wextra
                                            -Wno-unused-parameter -Wno-comment>)
   if(RINGCONV_SANITIZE)
     target_compile_options(${target} PRIVATE -fsanitize=${RINGCONV_SANITIZE} -fno-omit-frame-pointer)
@@ -26,7 +32,7 @@ function(add_ringconv_library name)
   endif()
   target_link_libraries(${name} PUBLIC ${ARG_LINK})
   if(NOT ARG_NO_MLIR)
-    target_link_libraries(${name} PUBLIC MLIR LLVM)
+    target_link_libraries(${name} PUBLIC ${RINGCONV_MLIR_LIBRARIES})
   endif()
   install(TARGETS ${name} EXPORT RingConvTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endfunction()

@@ -11,7 +11,7 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/RingConvConfigVersion.cma
 install(FILES ${PROJECT_BINARY_DIR}/RingConvConfig.cmake ${PROJECT_BINARY_DIR}/RingConvConfigVersion.cmake
         DESTINATION ${RINGCONV_CMAKE_DIR})
 install(EXPORT RingConvTargets DESTINATION ${RINGCONV_CMAKE_DIR})
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ringconv DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ringconv ${PROJECT_SOURCE_DIR}/include/ringconv-c DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.h" PATTERN "*.td")
 install(DIRECTORY ${PROJECT_BINARY_DIR}/include/ringconv DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.inc")

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Thread-instructions per second of one kernel, all checks on.
+// Thread-instructions per second of one kernel, all checks on: the median of
+// nine runs, with the fastest and the slowest.
 //   gpusim-speed FILE.ptx KERNEL GRIDX,Y,Z BLOCK SHARED CORES SIZE...
 // Each SIZE is a pointer parameter to so many zeroed bytes, or `iN`, an i32.
 #include "Exec.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
 #include <fstream>
 #include <sstream>
+#include <vector>
 
 using namespace gpusim;
 
@@ -45,22 +48,26 @@ int main(int argc, char **argv) {
     MemorySpace::setValid(*a, a->base, bytes, true);
     memcpy(&c.params[at], &a->base, 8);
   }
-  auto start = std::chrono::steady_clock::now();
-  const clock_t before = clock();
-  LaunchResult r = runKernel(k, c, o);
-  // Processor time: the machine may be shared. With several cores wall time.
-  double cpu = double(clock() - before) / CLOCKS_PER_SEC;
-  double wall =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
-          .count();
-  double s = o.cores > 1 ? wall : cpu;
-  if (r.fault) {
-    printf("%s\n", r.fault->describe().c_str());
-    return 1;
+  std::vector<double> seconds;
+  LaunchResult r;
+  for (int run = 0; run < 9; ++run) {
+    auto start = std::chrono::steady_clock::now();
+    const clock_t before = clock();
+    r = runKernel(k, c, o);
+    // Processor time: the machine may be shared. With several cores wall time.
+    const double cpu = double(clock() - before) / CLOCKS_PER_SEC;
+    const std::chrono::duration<double> wall =
+        std::chrono::steady_clock::now() - start;
+    seconds.push_back(o.cores > 1 ? wall.count() : cpu);
+    if (r.fault) {
+      printf("%s\n", r.fault->describe().c_str());
+      return 1;
+    }
   }
-  double n = r.counters.totalThreadInsts();
-  printf("%.0f thread-instructions in %.3f s (wall %.3f s): %.3f G/s\n", n, s,
-         wall, n / s / 1e9);
+  std::sort(seconds.begin(), seconds.end());
+  const double n = r.counters.totalThreadInsts(), s = seconds[4];
+  printf("%.0f thread-instructions in %.4f s (%.4f-%.4f): %.3f G/s\n", n, s,
+         seconds.front(), seconds.back(), n / s / 1e9);
   for (int cls = 1; cls < (int)Class::Count; ++cls)
     if (r.counters.warpInsts[cls])
       printf("  %-13s %llu\n", className((Class)cls),

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Kernels from MLIR's gpu dialect (mlir/*.mlir) against NumPy. The PTX that
-mlir-opt made is stored in mlir/*.ptx; where mlir-opt is present it is made
-anew as well, so that a newer compiler is tested too. Further kernels in ptx/
+mlir-opt made is stored in mlir/*.ptx; where mlir-opt and NVIDIA's device library
+(the kernels call fma) are present it is made anew as well, so that a newer
+compiler is tested too. Further kernels in ptx/
 are convolutions of the kind ringconv emits."""
 import os
 import re
@@ -16,6 +17,7 @@ suite = Suite()
 start()
 rng = np.random.default_rng(3)
 MLIR_OPT = shutil.which("mlir-opt") or "/usr/lib/llvm-22/bin/mlir-opt"
+TOOLKITS = [os.environ.get(name) for name in ("CUDA_ROOT", "CUDA_HOME", "CUDA_PATH")] + ["/usr/local/cuda"]
 PIPELINE = ("--gpu-lower-to-nvvm-pipeline=cubin-chip=sm_80 cubin-features=+ptx80 cubin-format=isa "
             "kernel-bare-ptr-calling-convention=1 opt-level=3")
 
@@ -26,16 +28,25 @@ def compiled(path):
     return re.sub(r"\\([0-9A-Fa-f]{2})", lambda m: chr(int(m.group(1), 16)), text).replace("\\\\", "\\").rstrip("\0")
 
 
+def lacks():
+    """What stands in the way of compiling here, or None."""
+    if not os.access(MLIR_OPT, os.X_OK):
+        return "mlir-opt"
+    toolkit = next((path for path in TOOLKITS if path), None)
+    return None if os.path.exists(f"{toolkit}/nvvm/libdevice/libdevice.10.bc") else f"libdevice in {toolkit}"
+
+
 def versions(name):
     stored = os.path.join(HERE, "mlir", name + ".ptx")
     source = stored.replace(".ptx", ".mlir")
-    if os.access(MLIR_OPT, os.X_OK):
+    missing = lacks()
+    if not missing:
         fresh = compiled(source)
         if not os.path.exists(stored):
             open(stored, "w").write(fresh)
         yield "fresh", fresh
     else:
-        print("skipped: no mlir-opt, the stored PTX only")
+        print(f"skipped: no {missing}, the stored PTX only")
     yield "stored", open(stored).read()
 
 

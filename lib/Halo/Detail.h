@@ -37,6 +37,9 @@ struct Rank {
 /// Extended coordinates are not there yet.
 Rank rankOf(const Window &w, int64_t size, Interval own, Interval out, const std::vector<Interval> &taps, int64_t r);
 
+/// The smallest t >= 0 with a + t step a multiple of b (both positive), or -1.
+int64_t firstMultiple(int64_t a, int64_t step, int64_t b);
+
 /// Elements begin + j * step for 0 <= j < count.
 struct Strip {
   int64_t begin, step, count;

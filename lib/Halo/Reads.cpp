@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 using namespace ringconv::halo;
 using namespace ringconv::halo::detail;
@@ -13,6 +14,23 @@ using namespace ringconv::halo::detail;
 static constexpr int64_t kFew = 4096;
 
 static int64_t floorMod(int64_t a, int64_t b) { return a - floorDiv(a, b) * b; }
+
+/// a + t step = 0 (mod b): with g = gcd(step, b) a solution exists if g divides
+/// a, and t = (-a / g) (step / g)^-1 (mod b / g). The inverse comes from the
+/// extended Euclidean algorithm: `x` keeps x * step = r (mod b).
+int64_t detail::firstMultiple(int64_t a, int64_t step, int64_t b) {
+  __extension__ typedef __int128 Wide;
+  int64_t g = std::gcd(step, b), modulus = b / g;
+  if (floorMod(a, g) != 0)
+    return -1;
+  int64_t r = modulus, next = (step / g) % modulus, x = 0, nextX = 1;
+  while (next != 0) {
+    int64_t quotient = r / next;
+    std::swap(r -= quotient * next, next);
+    std::swap(x -= quotient * nextX, nextX);
+  }
+  return static_cast<int64_t>(Wide(floorMod(-(a / g), modulus)) * floorMod(x, modulus) % modulus);
+}
 
 static int64_t countOf(const std::vector<Strip> &strips) {
   int64_t count = 0;
@@ -48,12 +66,8 @@ static std::vector<Strip> readsByTap(const Window &w, const Rank &rank) {
   int64_t last = std::min(rank.taps.size() - 1, floorDiv((hull.end - 1) * b - rank.reach.begin, w.dilation));
   std::vector<Strip> strips;
   for (int64_t t = first; t <= last; ++t) {
-    int64_t position = rank.reach.begin + t * w.dilation, j = 0;
-    if (floorMod(position, g) != 0)
-      continue;
-    while (j < outs && floorMod(position + j * w.stride, b) != 0)
-      ++j;
-    if (j == outs)
+    int64_t position = rank.reach.begin + t * w.dilation, j = firstMultiple(position, w.stride, b);
+    if (j < 0 || j >= outs)
       continue;
     Strip strip = clipOne({floorDiv(position + j * w.stride, b), w.stride / g, (outs - 1 - j) / period + 1}, hull);
     if (strip.count > 0)

@@ -38,6 +38,20 @@ bool Cuts::even() const {
   return true;
 }
 
+Cuts Cuts::clipped(int64_t begin, int64_t size) const {
+  Cuts cuts;
+  for (int64_t bound : bounds)
+    cuts.bounds.push_back(std::clamp<int64_t>(bound - begin, 0, size));
+  return cuts;
+}
+
+int64_t ringconv::halo::moved(const Cuts &from, const Cuts &to) {
+  int64_t count = 0;
+  for (int64_t r = 0; r < to.parts(); ++r)
+    count += to.part(r).size() - intersect(from.part(r), to.part(r)).size();
+  return count;
+}
+
 Cuts Cuts::balanced(int64_t size, int64_t parts) {
   int64_t quotient = size / parts, larger = size % parts;
   Cuts cuts;

@@ -12,7 +12,9 @@
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Linalg/Passes.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -47,10 +49,13 @@ void ringconv::buildPartitionPipeline(OpPassManager &pm, const PartitionOptions 
     overlap.minEdge = overlap.minInterior = 0;
   if (options.overlap)
     pm.addNestedPass<func::FuncOp>(createOverlapPass(overlap));
+  // Behind overlap, whose waits are where sums are needed.
+  if (options.startReductions)
+    pm.addNestedPass<func::FuncOp>(createStartReductionsPass());
   pm.addPass(createVerifyPartitionedPass());
 }
 
-void ringconv::buildBufferizePipeline(OpPassManager &pm) {
+void ringconv::buildBufferizePipeline(OpPassManager &pm, bool frees) {
   pm.addNestedPass<func::FuncOp>(createConvertElementwiseToLinalgPass());
   pm.addNestedPass<func::FuncOp>(createLinalgGeneralizeNamedOpsPass());
   pm.addNestedPass<func::FuncOp>(createLinalgElementwiseOpFusionPass());
@@ -75,8 +80,10 @@ void ringconv::buildBufferizePipeline(OpPassManager &pm) {
   results.hoistDynamicAllocs = true;
   results.modifyPublicFunctions = true;
   pm.addPass(bufferization::createBufferResultsToOutParamsPass(results));
-  bufferization::buildBufferDeallocationPipeline(pm, bufferization::BufferDeallocationPipelineOptions());
-  pm.addNestedPass<func::FuncOp>(bufferization::createOptimizeAllocationLivenessPass());
+  if (frees) {
+    bufferization::buildBufferDeallocationPipeline(pm, bufferization::BufferDeallocationPipelineOptions());
+    pm.addNestedPass<func::FuncOp>(bufferization::createOptimizeAllocationLivenessPass());
+  }
   pm.addPass(createCSEPass());
   pm.addPass(createCanonicalizerPass());
 }
@@ -90,11 +97,12 @@ static void buildLLVMPipeline(OpPassManager &pm) {
   arith::ArithExpandOpsPassOptions expand;
   expand.includeBf16 = true;
   pm.addPass(arith::createArithExpandOpsPass(expand));
+  // What has no intrinsic is a call for each element, taken out of its vector.
+  pm.addPass(createConvertMathToLLVMPass());
+  pm.addPass(createConvertMathToLibmPass());
   ConvertVectorToLLVMPassOptions vectors;
   vectors.vectorTransposeLowering = vector::VectorTransposeLowering::Shuffle16x16;
   pm.addPass(createConvertVectorToLLVMPass(vectors));
-  pm.addPass(createConvertMathToLLVMPass());
-  pm.addPass(createConvertMathToLibmPass());
   pm.addPass(createFinalizeMemRefToLLVMConversionPass());
   pm.addPass(createConvertFuncToLLVMPass());
   pm.addPass(createArithToLLVMConversionPass());
@@ -124,10 +132,60 @@ void ringconv::buildHostPipeline(OpPassManager &pm, const HostOptions &options, 
   partition.mesh = options.mesh;
   partition.mergeHalos = options.mergeHalos;
   partition.overlap = options.overlap;
+  partition.startReductions = options.startReductions;
   partition.report = report;
   buildPartitionPipeline(pm, partition);
   buildBufferizePipeline(pm);
   buildHostLoweringPipeline(pm, options);
+}
+
+/// Kernels to NVVM. Buffers become descriptors before anything looks at memrefs,
+/// and functions become arithmetic.
+static void buildKernelPipeline(OpPassManager &module) {
+  auto &pm = module.nest<gpu::GPUModuleOp>();
+  pm.addPass(ringconv::createLowerBufferCastsPass());
+  pm.addPass(math::createMathExtendToSupportedTypes());
+  pm.addPass(ringconv::createExpandMathPass());
+  pm.addPass(createLowerAffinePass());
+  pm.addPass(memref::createExpandStridedMetadataPass());
+  pm.addPass(createLowerAffinePass());
+  pm.addPass(arith::createArithExpandOpsPass());
+  pm.addPass(createSCFToControlFlowPass());
+  pm.addPass(createConvertNVGPUToNVVMPass());
+  pm.addPass(createConvertVectorToLLVMPass());
+  pm.addPass(ringconv::createLowerKernelsPass());
+  pm.addPass(createConvertNVVMToLLVMPass());
+  pm.addPass(createReconcileUnrealizedCastsPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+void ringconv::buildCudaLoweringPipeline(OpPassManager &pm, const CudaOptions &options) {
+  pm.addNestedPass<func::FuncOp>(createLowerStartPass());
+  pm.addNestedPass<func::FuncOp>(createCarryBuffersPass());
+  // Packing and unpacking around sums are copies, which become kernels next.
+  pm.addPass(createConvertRingConvToNCCLPass());
+  ConvertRingConvToGPUPassOptions gpu;
+  gpu.arch = options.arch;
+  gpu.fast = options.fastKernels;
+  pm.addPass(createConvertRingConvToGPUPass(gpu));
+  // Kernels and messages have said what memory they need beside the program's.
+  pm.addPass(createPlanArenaPass());
+  pm.addPass(createConvertRingConvToCUDAPass());
+  buildKernelPipeline(pm);
+  pm.addPass(ringconv::createLowerBufferCastsPass());
+  buildLLVMPipeline(pm);
+}
+
+void ringconv::buildCudaPipeline(OpPassManager &pm, const CudaOptions &options, PartitionReport *report) {
+  PartitionOptions partition;
+  partition.mesh = options.mesh;
+  partition.mergeHalos = options.mergeHalos;
+  partition.overlap = options.overlap;
+  partition.report = report;
+  buildPartitionPipeline(pm, partition);
+  buildBufferizePipeline(pm, /*frees=*/false);
+  buildCudaLoweringPipeline(pm, options);
 }
 
 void ringconv::buildReferencePipeline(OpPassManager &pm) {

@@ -4,6 +4,7 @@
 #include "ringconv/Dialect/RingConv/Transforms/Passes.h"
 #include "ringconv/Pipelines/Pipelines.h"
 
+#include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Transforms/BufferDeallocationOpInterfaceImpl.h"
@@ -13,7 +14,9 @@
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/ControlFlow/Transforms/BufferDeallocationOpInterfaceImpl.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/Dialect/Linalg/Transforms/SubsetInsertionOpInterfaceImpl.h"
@@ -21,6 +24,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/MemRef/Transforms/AllocationOpInterfaceImpl.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/BufferDeallocationOpInterfaceImpl.h"
 #include "mlir/Dialect/SCF/Transforms/BufferizableOpInterfaceImpl.h"
@@ -38,8 +42,8 @@ using namespace mlir;
 
 void ringconv::registerDialects(DialectRegistry &registry) {
   registry.insert<RingConvDialect, affine::AffineDialect, arith::ArithDialect, bufferization::BufferizationDialect,
-                  cf::ControlFlowDialect, func::FuncDialect, LLVM::LLVMDialect, linalg::LinalgDialect,
-                  math::MathDialect, memref::MemRefDialect, scf::SCFDialect, shard::ShardDialect,
+                  cf::ControlFlowDialect, func::FuncDialect, gpu::GPUDialect, LLVM::LLVMDialect, linalg::LinalgDialect,
+                  math::MathDialect, memref::MemRefDialect, nvgpu::NVGPUDialect, NVVM::NVVMDialect, scf::SCFDialect, shard::ShardDialect,
                   tensor::TensorDialect, tosa::TosaDialect, ub::UBDialect, vector::VectorDialect>();
   registerBufferizationModels(registry);
   arith::registerBufferDeallocationOpInterfaceExternalModels(registry);
@@ -56,6 +60,8 @@ void ringconv::registerDialects(DialectRegistry &registry) {
   tensor::registerInferTypeOpInterfaceExternalModels(registry);
   tensor::registerSubsetOpInterfaceExternalModels(registry);
   vector::registerBufferizableOpInterfaceExternalModels(registry);
+  // convert-nvvm-to-llvm asks the dialect how.
+  registerConvertNVVMToLLVMInterface(registry);
 }
 
 void ringconv::registerPasses() {
@@ -68,7 +74,10 @@ void ringconv::registerPipelines() {
       "ringconv-partition-pipeline", "a user's program to the partitioned program, exchanges as start and wait",
       [](OpPassManager &pm, const PartitionOptions &options) { buildPartitionPipeline(pm, options); });
   PassPipelineRegistration<>("ringconv-bufferize", "the partitioned program on memrefs, frees placed",
-                             buildBufferizePipeline);
+                             [](OpPassManager &pm) { buildBufferizePipeline(pm); });
+  PassPipelineRegistration<CudaOptions>(
+      "ringconv-cuda", "a user's program to the LLVM dialect with calls of the CUDA driver and NCCL, kernels to NVVM",
+      [](OpPassManager &pm, const CudaOptions &options) { buildCudaPipeline(pm, options); });
   PassPipelineRegistration<HostOptions>(
       "ringconv-host", "a user's program to the LLVM dialect with calls of the host runtime",
       [](OpPassManager &pm, const HostOptions &options) { buildHostPipeline(pm, options); });

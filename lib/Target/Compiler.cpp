@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ringconv/Target/Compiler.h"
+#include "Kernels.h"
 #include "ProgramDescriptor.h"
 #include "ringconv/Dialect/RingConv/Transforms/Partition.h"
 #include "ringconv/Dialect/RingConv/Transforms/Passes.h"
 #include "ringconv/Pipelines/Pipelines.h"
+#include "ringconv/Support/LLVMVersion.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
@@ -12,11 +14,8 @@
 #include "llvm/ADT/SetVector.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/Linker/Linker.h"
-#include "llvm/MC/MCSubtargetInfo.h"
-#include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/SHA1.h"
 #include "llvm/Support/TargetSelect.h"
-#include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Host.h"
 
 using namespace mlir;
@@ -110,7 +109,7 @@ static FailureOr<std::unique_ptr<llvm::TargetMachine>> makeMachine(Location loc,
   llvm::InitializeNativeTargetAsmPrinter();
   llvm::Triple triple(llvm::sys::getDefaultTargetTriple());
   std::string error, features;
-  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
+  const llvm::Target *target = version::lookupTarget(triple, error);
   if (!target)
     return emitError(loc) << "no code generator for " << triple.str() << ": " << error, failure();
   std::string name = cpu.str();
@@ -120,13 +119,12 @@ static FailureOr<std::unique_ptr<llvm::TargetMachine>> makeMachine(Location loc,
       if (cpu == "native")
         features += (features.empty() ? "" : ",") + std::string(feature.second ? "+" : "-") + feature.first().str();
   }
-  std::unique_ptr<llvm::MCSubtargetInfo> check(target->createMCSubtargetInfo(triple, "", ""));
+  std::unique_ptr<llvm::MCSubtargetInfo> check = version::createSubtargetInfo(*target, triple);
   if (!check || !check->isCPUStringValid(name))
     return emitError(loc) << "unknown target cpu '" << cpu << "'", failure();
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
-      triple, name, features, options, llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default));
+  std::unique_ptr<llvm::TargetMachine> machine = version::createTargetMachine(*target, triple, name, features, options);
   if (!machine)
     return emitError(loc) << "no code generator for " << triple.str() << ", cpu " << name, failure();
   return machine;
@@ -185,7 +183,84 @@ static void readExchanges(ModuleOp module, ProgramInfo &info) {
   info.exchangeOf.assign(numbers.asArrayRef().begin() + 1, numbers.asArrayRef().end());
 }
 
-FailureOr<CompiledProgram> ringconv::compileHost(ModuleOp module, const CompileOptions &options) {
+static LogicalResult lowerForHost(ModuleOp local, const CompileOptions &options, ProgramInfo &info) {
+  HostOptions host;
+  host.vectorize = options.vectorize;
+  host.count = options.countMultiplyAdds;
+  host.vectorWidth = StringRef(info.cpuFeatures).contains("avx512f") ? 16 : 8;
+  PassManager pm(local.getContext());
+  buildBufferizePipeline(pm);
+  buildHostLoweringPipeline(pm, host);
+  return pm.run(local);
+}
+
+/// Names and numbers of the kernels, and the rest of what the passes tell.
+static void readCuda(ModuleOp module, CudaInfo &info) {
+  for (auto [name, shared] : llvm::zip(module->getAttrOfType<ArrayAttr>("ringconv.kernels").getAsRange<StringAttr>(),
+                                       module->getAttrOfType<DenseI64ArrayAttr>("ringconv.shared").asArrayRef()))
+    info.kernels.push_back({name.str(), shared});
+  for (auto name : module->getAttrOfType<ArrayAttr>("ringconv.constants").getAsRange<FlatSymbolRefAttr>())
+    info.constants.push_back(name.getValue().str());
+  llvm::append_range(info.sums, module->getAttrOfType<DenseI64ArrayAttr>("ringconv.sums").asArrayRef());
+  info.arenaBytes = module->getAttrOfType<IntegerAttr>("ringconv.arena").getInt();
+}
+
+/// PTX of each architecture, and machine code where there is a ptxas.
+static LogicalResult addImages(gpu::GPUModuleOp kernels, ArrayRef<int64_t> archs, CudaInfo &info) {
+  info.hasBoxes = kernels.lookupSymbol("ringconv_boxes") != nullptr;
+  std::string ptxas = findPtxas();
+  if (ptxas.empty())
+    emitRemark(kernels.getLoc()) << "no ptxas: PTX only, which the driver compiles when the program starts";
+  for (int64_t arch : archs) {
+    FailureOr<std::string> ptx = emitPTX(kernels, arch);
+    if (failed(ptx))
+      return failure();
+    std::string why;
+    std::optional<std::string> code = ptxas.empty() ? std::nullopt : assemble(ptxas, *ptx, arch, why);
+    if (!ptxas.empty() && !code)
+      return kernels.emitError() << why;
+    info.images.push_back({arch, true, std::move(*ptx)});
+    if (code)
+      info.images.push_back({arch, false, std::move(*code)});
+  }
+  return success();
+}
+
+static LogicalResult lowerForCuda(ModuleOp local, const CompileOptions &options, ProgramInfo &info) {
+  for (int64_t arch : options.gpuArchs)
+    if (!isKnownArch(arch))
+      return emitError(local.getLoc()) << "unknown GPU architecture sm_" << arch;
+  CudaOptions cuda;
+  cuda.arch = *llvm::min_element(options.gpuArchs);
+  cuda.fastKernels = options.vectorize;
+  PassManager pm(local.getContext());
+  buildBufferizePipeline(pm, /*frees=*/false);
+  buildCudaLoweringPipeline(pm, cuda);
+  if (failed(pm.run(local)))
+    return failure();
+  info.cuda.emplace();
+  readCuda(local, *info.cuda);
+  for (auto kernels : llvm::make_early_inc_range(local.getOps<gpu::GPUModuleOp>())) {
+    if (failed(addImages(kernels, options.gpuArchs, *info.cuda)))
+      return failure();
+    kernels.erase();
+  }
+  return success();
+}
+
+static void describeOperands(const ProgramInfo &info, CompiledProgram &program) {
+  for (auto [list, word] : {std::pair(&info.inputs, "in"), std::pair(&info.outputs, "out")})
+    for (auto [i, o] : llvm::enumerate(*list)) {
+      std::string line;
+      llvm::raw_string_ostream os(line);
+      os << word << ' ' << i << (o.name.empty() ? "" : " (" + o.name + ")") << (o.parameter ? ", parameter" : "")
+         << ": " << o.whole << ", cut as " << o.sharding;
+      program.signature.push_back(line);
+      llvm::raw_string_ostream(program.cuts.emplace_back()) << o.sharding;
+    }
+}
+
+FailureOr<CompiledProgram> ringconv::compileProgram(ModuleOp module, const CompileOptions &options) {
   MLIRContext *ctx = module.getContext();
   registerBuiltinDialectTranslation(*ctx);
   registerLLVMDialectTranslation(*ctx);
@@ -202,18 +277,10 @@ FailureOr<CompiledProgram> ringconv::compileHost(ModuleOp module, const CompileO
   if (failed(info))
     return failure();
   info->report = report.functions[info->entry];
-  info->target = "host";
+  info->target = options.target;
   info->cpuFeatures = checkedFeatures(**machine);
   info->hash = hashOf(local, info->target);
-
-  HostOptions host;
-  host.vectorize = options.vectorize;
-  host.count = options.countMultiplyAdds;
-  host.vectorWidth = StringRef(info->cpuFeatures).contains("avx512f") ? 16 : 8;
-  PassManager pm(ctx);
-  buildBufferizePipeline(pm);
-  buildHostLoweringPipeline(pm, host);
-  if (failed(pm.run(local)))
+  if (failed(options.target == "cuda" ? lowerForCuda(local, options, *info) : lowerForHost(local, options, *info)))
     return failure();
   readExchanges(local, *info);
 
@@ -229,21 +296,15 @@ FailureOr<CompiledProgram> ringconv::compileHost(ModuleOp module, const CompileO
     if (llvm::Linker::linkModules(**llvmModule, std::move(*reference)))
       return emitError(module.getLoc()) << "the reference program cannot be linked", failure();
   }
-  (*llvmModule)->setTargetTriple((*machine)->getTargetTriple());
-  (*llvmModule)->setDataLayout((*machine)->createDataLayout());
+  version::setTarget(**llvmModule, **machine);
   emitProgram(**llvmModule, *info, options.reference ? StringRef(referenceName) : StringRef());
   program.module = std::move(*llvmModule);
   program.machine = std::move(*machine);
   program.entry = info->entry;
   program.report = info->report;
-  for (auto [list, word] : {std::pair(&info->inputs, "in"), std::pair(&info->outputs, "out")})
-    for (auto [i, o] : llvm::enumerate(*list)) {
-      std::string line;
-      llvm::raw_string_ostream os(line);
-      os << word << ' ' << i << (o.name.empty() ? "" : " (" + o.name + ")") << (o.parameter ? ", parameter" : "")
-         << ": " << o.whole << ", cut as " << o.sharding;
-      program.signature.push_back(line);
-    }
+  if (info->cuda && !info->cuda->images.empty())
+    program.ptx = info->cuda->images.front().bytes;
+  describeOperands(*info, program);
   return program;
 }
 

@@ -10,6 +10,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Target/TargetMachine.h"
 
@@ -135,6 +136,11 @@ std::optional<std::string> ringconv::linkProgram(llvm::StringRef object, llvm::S
   if (!compiler)
     return "no C compiler (cc, gcc or clang) to link with";
   std::string temporary = (output + ".tmp").str();
+  // Tried first, so that no words of the linker stand before ours.
+  int fd;
+  if (auto error = llvm::sys::fs::openFileForWrite(temporary, fd))
+    return (output + ": " + error.message()).str();
+  llvm::sys::Process::SafelyCloseFileDescriptor(fd);
   llvm::SmallVector<llvm::StringRef> args{*compiler, "-o", temporary, object, runtime, "-lm", "-lpthread", "-ldl"};
   if (shared)
     args.append({"-shared", "-Wl,--exclude-libs,ALL"});

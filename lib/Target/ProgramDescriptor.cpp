@@ -121,6 +121,7 @@ private:
   Constant *operands(llvm::ArrayRef<OperandInfo> list);
   Constant *mesh();
   Constant *op(unsigned i);
+  Constant *cuda();
   void passMemref(llvm::IRBuilder<> &b, llvm::SmallVectorImpl<llvm::Value *> &args, llvm::Value *data,
                   mlir::RankedTensorType type, llvm::Value *context, int64_t operand);
 
@@ -173,6 +174,24 @@ Constant *Emitter::op(unsigned i) {
   return record({text(window.label), text(window.location), c32(exchange), c32(dims.size()), array(dims)});
 }
 
+Constant *Emitter::cuda() {
+  if (!info.cuda)
+    return null();
+  llvm::SmallVector<Constant *> images, kernels, constants;
+  for (const CudaInfo::Image &image : info.cuda->images)
+    images.push_back(record({c32(image.arch), c32(image.isText), c64(image.bytes.size()),
+                             global(llvm::ConstantDataArray::getString(ctx, image.bytes, /*AddNull=*/image.isText))}));
+  for (const CudaInfo::Kernel &kernel : info.cuda->kernels)
+    kernels.push_back(record({text(kernel.name), c32(kernel.sharedBytes)}));
+  for (const std::string &name : info.cuda->constants) {
+    llvm::GlobalVariable *data = module.getNamedGlobal(name);
+    constants.push_back(record({data, c64(module.getDataLayout().getTypeAllocSize(data->getValueType()))}));
+  }
+  return global(record({c64(info.cuda->arenaBytes), c32(info.cuda->hasBoxes), c32(images.size()), c32(kernels.size()),
+                        c32(constants.size()), c32(info.cuda->sums.size()), array(images), array(kernels),
+                        array(constants), numbers64(info.cuda->sums)}));
+}
+
 llvm::GlobalVariable *Emitter::program(llvm::Function *rank, llvm::Function *reference) {
   llvm::SmallVector<Constant *> ops;
   for (unsigned i = 0; i < info.report.windows.size(); ++i)
@@ -180,7 +199,7 @@ llvm::GlobalVariable *Emitter::program(llvm::Function *rank, llvm::Function *ref
   Constant *value = record({c32(RINGCONV_ABI_VERSION), text(info.entry), c64(info.hash), text(info.target),
                             text(info.cpuFeatures), mesh(), c32(info.inputs.size()), c32(info.outputs.size()),
                             c32(ops.size()), c32(info.numExchanges), operands(info.inputs), operands(info.outputs),
-                            array(ops), rank, reference ? static_cast<Constant *>(reference) : null()});
+                            array(ops), rank, reference ? static_cast<Constant *>(reference) : null(), cuda()});
   return new llvm::GlobalVariable(module, value->getType(), true, llvm::GlobalValue::ExternalLinkage, value,
                                   info.entry + "_program");
 }

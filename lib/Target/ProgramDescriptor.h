@@ -8,6 +8,8 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/IR/Module.h"
 
+#include <optional>
+
 namespace ringconv {
 
 /// One argument or result of the entry, as the user wrote it.
@@ -16,6 +18,25 @@ struct OperandInfo {
   mlir::RankedTensorType whole, local;
   ShardingAttr sharding;
   bool parameter = false;
+};
+
+/// What ringconv_cuda_program says.
+struct CudaInfo {
+  struct Image {
+    int64_t arch;
+    bool isText;
+    std::string bytes;
+  };
+  struct Kernel {
+    std::string name;
+    int64_t sharedBytes;
+  };
+  std::vector<Image> images;
+  std::vector<Kernel> kernels;
+  std::vector<std::string> constants; ///< names of globals of the module
+  std::vector<int64_t> sums;          ///< axes of each communicator for sums
+  int64_t arenaBytes = 0;
+  bool hasBoxes = false;
 };
 
 /// What ringconv_program says, read off the partitioned function.
@@ -27,6 +48,7 @@ struct ProgramInfo {
   FuncReport report;
   std::vector<int64_t> exchangeOf; ///< by report entry, -1: none
   int64_t numExchanges = 0;
+  std::optional<CudaInfo> cuda; ///< none: for the host
 
   static mlir::FailureOr<ProgramInfo> read(mlir::func::FuncOp partitioned, MeshAttr mesh);
 };

@@ -4,7 +4,6 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Path.h"
 #include <cstdlib>
 
 using namespace mlir;
@@ -35,18 +34,23 @@ void ringconv::printDiagnostics(MLIRContext &context, bool remarks) {
   });
 }
 
+bool ringconv::readGpuArchs(StringRef tool, ArrayRef<std::string> words, std::vector<int64_t> &archs) {
+  if (!words.empty())
+    archs.clear();
+  for (StringRef word : words) {
+    StringRef number = word;
+    int64_t arch;
+    if (!number.consume_front("sm_") || number.getAsInteger(10, arch))
+      return reportError(tool, "--gpu-arch: '" + word + "', expected sm_80, sm_90, sm_100, ..."), false;
+    archs.push_back(arch);
+  }
+  return true;
+}
+
 OwningOpRef<ModuleOp> ringconv::readProgram(StringRef tool, StringRef file, MLIRContext &context) {
   if (!llvm::sys::fs::exists(file)) {
     reportError(tool, file + ": no such file");
     return {};
   }
   return parseSourceFile<ModuleOp>(file, &context);
-}
-
-std::string ringconv::findRuntime(const char *argv0) {
-  std::string self = llvm::sys::fs::getMainExecutable(argv0, reinterpret_cast<void *>(&findRuntime));
-  SmallString<256> path(llvm::sys::path::parent_path(self));
-  llvm::sys::path::append(path, "..", "lib", "libringconv_rt.a");
-  llvm::sys::path::remove_dots(path, true);
-  return llvm::sys::fs::exists(path) ? std::string(path) : std::string();
 }

@@ -48,6 +48,7 @@ typedef struct rcrt_group {
   rcrt_side send, receive;
   int64_t *arena, arena_size, arena_capacity;
   void *transport; /* what the transport keeps for the group */
+  struct rcrt_sum *sum; /* of a group of sums: what is kept for them */
   /* Totals since create, for reports. */
   int64_t messages_sent, bytes_sent, messages_received, bytes_received, uses, wait_ns;
 } rcrt_group;
@@ -68,11 +69,19 @@ typedef struct rcrt_events {
   rcrt_event *events;
 } rcrt_events;
 
+/* A buffer that lives from run to run. */
+typedef struct rcrt_kept {
+  void *data;
+  bool filled;
+} rcrt_kept;
+
 /* What a transport does. Functions that return a code have set the text. */
 typedef struct rcrt_transport {
   /* Starts all messages of a group, receives first, without blocking. */
   int32_t (*post)(ringconv_context *context, rcrt_group *group);
   int32_t (*wait)(ringconv_context *context, rcrt_group *group);
+  /* Takes what is there; *done: the group is complete, as after wait. */
+  int32_t (*test)(ringconv_context *context, rcrt_group *group, bool *done);
   /* Whether another rank has failed, before this one waits for anybody. */
   int32_t (*poll)(ringconv_context *context);
   /* Tells the other ranks that this one failed. */
@@ -82,19 +91,23 @@ typedef struct rcrt_transport {
   void (*abandon)(ringconv_context *context, rcrt_group *group);
   void (*forget)(ringconv_context *context, rcrt_group *group);
   void (*close)(ringconv_context *context);
+  /* rcrt_gather_all by other means than groups; NULL: by groups. */
+  int32_t (*gather)(ringconv_context *context, const void *mine, int64_t bytes, void *all);
 } rcrt_transport;
 
 struct ringconv_context {
   const ringconv_program *program;
   const rcrt_transport *transport;
   void *link; /* the transport's state of this rank */
+  struct rcrt_cuda *cuda; /* its GPU; NULL on host */
   int64_t position, size;
   double timeout;
   ringconv_counters counters;
   rcrt_group **groups; /* open addressing by exchange, never removed */
   int64_t num_groups, group_capacity;
-  char *scratch; /* of reductions; grows, never shrinks */
-  int64_t scratch_capacity;
+  struct rcrt_sum *sums; /* in flight */
+  rcrt_kept *kept; /* by slot */
+  int64_t kept_capacity;
   rcrt_op_time *op_times;
   rcrt_events events;
   bool given_up; /* the others know of a failure, no message is in flight */
@@ -126,8 +139,16 @@ typedef struct rcrt_piece_args {
   int8_t combine, dtype;
 } rcrt_piece_args;
 int32_t rcrt_add_piece(ringconv_context *context, rcrt_group *group, rcrt_side *side, const rcrt_piece_args *args);
+/* Adds a group's messages to the totals. */
+void rcrt_count_messages(ringconv_context *context, rcrt_group *group);
 int32_t rcrt_post_group(ringconv_context *context, rcrt_group *group);
 int32_t rcrt_wait_group(ringconv_context *context, rcrt_group *group);
+/* Without waiting; *done: complete, the group may be opened again. */
+int32_t rcrt_test_group(ringconv_context *context, rcrt_group *group, bool *done);
+/* Starts the second rounds of sums whose first is complete. Called wherever a
+ * rank exchanges something, so that sums go on behind the work between. */
+int32_t rcrt_advance_sums(ringconv_context *context);
+void rcrt_free_sum(rcrt_group *group);
 
 /* Copies (or adds) the pieces of one message into those of another; the text
  * of a failure names `from_rank`. */
@@ -143,6 +164,9 @@ void rcrt_repeat(const rcrt_group *group, const rcrt_piece *piece);
 int32_t rcrt_gather_all(ringconv_context *context, const void *mine, int64_t bytes, void *all);
 
 void rcrt_free_groups(ringconv_context *context);
+/* What the kept buffers hold is of old parameters. */
+void rcrt_empty_kept(ringconv_context *context);
+void rcrt_free_kept(ringconv_context *context);
 void rcrt_record(ringconv_context *context, rcrt_event_kind kind, int64_t id, int64_t begin, int64_t end);
 /* realloc that grows geometrically; false: out of memory, nothing changed. */
 bool rcrt_grow(void **data, int64_t *capacity, int64_t needed, size_t element);

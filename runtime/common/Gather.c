@@ -25,6 +25,8 @@ static int32_t build(ringconv_context *context, rcrt_group *group, const void *m
 }
 
 int32_t rcrt_gather_all(ringconv_context *context, const void *mine, int64_t bytes, void *all) {
+  if (context->transport->gather)
+    return context->transport->gather(context, mine, bytes, all);
   ringconv_counters counters = context->counters; /* of the program's messages only */
   bool enabled = context->events.enabled;
   rcrt_group *group;

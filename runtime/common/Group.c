@@ -93,6 +93,7 @@ void rcrt_free_groups(ringconv_context *context) {
       context->transport->forget(context, g);
     free_side(&g->send);
     free_side(&g->receive);
+    rcrt_free_sum(g);
     free(g->arena);
     free(g);
   }
@@ -171,7 +172,7 @@ int32_t rcrt_add_piece(ringconv_context *context, rcrt_group *group, rcrt_side *
   return RCRT_OK;
 }
 
-static void count(ringconv_context *context, rcrt_group *group) {
+void rcrt_count_messages(ringconv_context *context, rcrt_group *group) {
   for (int64_t m = 0; m < group->send.num_messages; ++m) {
     if (group->send.messages[m].peer == context->position)
       continue;
@@ -211,7 +212,7 @@ int32_t rcrt_deliver_own(ringconv_context *context, rcrt_group *group) {
 
 int32_t rcrt_post_group(ringconv_context *context, rcrt_group *group) {
   int64_t begin = context->events.enabled ? rcrt_now() : 0;
-  count(context, group);
+  rcrt_count_messages(context, group);
   group->state = RCRT_POSTED;
   int32_t code = context->transport->post(context, group);
   if (!code && !group->ordered)
@@ -232,6 +233,13 @@ int32_t rcrt_wait_group(ringconv_context *context, rcrt_group *group) {
   if (context->events.enabled)
     rcrt_record(context, RCRT_EVENT_WAIT, group->exchange, begin, end);
   return RCRT_OK;
+}
+
+int32_t rcrt_test_group(ringconv_context *context, rcrt_group *group, bool *done) {
+  int32_t code = context->transport->test(context, group, done);
+  if (!code && *done)
+    group->state = RCRT_IDLE;
+  return code;
 }
 
 int32_t rcrt_give_up(ringconv_context *context, int32_t code) {
@@ -293,11 +301,15 @@ RCRT_API int32_t ringconv_rt_recv(ringconv_context *context, int64_t exchange, i
 RCRT_API int32_t ringconv_rt_post(ringconv_context *context, int64_t exchange) {
   rcrt_group *group;
   int32_t code = find(context, exchange, RCRT_OPEN, &group);
-  return rcrt_give_up(context, code ? code : rcrt_post_group(context, group));
+  if (!code)
+    code = rcrt_post_group(context, group);
+  return rcrt_give_up(context, code ? code : rcrt_advance_sums(context));
 }
 
 RCRT_API int32_t ringconv_rt_wait(ringconv_context *context, int64_t exchange) {
   rcrt_group *group;
   int32_t code = find(context, exchange, RCRT_POSTED, &group);
+  if (!code)
+    code = rcrt_advance_sums(context);
   return rcrt_give_up(context, code ? code : rcrt_wait_group(context, group));
 }

@@ -5,11 +5,10 @@
 #ifndef RINGCONV_COMMON_NPY_H
 #define RINGCONV_COMMON_NPY_H
 
-#include "common/Base.h"
+#include "common/Map.h"
 
 typedef struct rcrt_npy {
-  const char *map;
-  size_t size;
+  rcrt_map map;
   int64_t data; /* offset of element 0 */
 } rcrt_npy;
 
@@ -30,9 +29,8 @@ size_t rcrt_npy_header_text(const ringconv_operand *operand, char *text);
 
 /* `what` names the operand in errors: "input 0 (x)". false: `text` says why. */
 bool rcrt_npy_open(rcrt_npy *file, const char *path, const ringconv_operand *operand, const char *what, char *text);
-/* Copies the box at `offsets` to dense memory. */
-void rcrt_npy_read(const rcrt_npy *file, const ringconv_operand *operand, const int64_t *offsets, const int64_t *sizes,
-                   void *data);
+/* The whole tensor, in the mapping. */
+static inline const void *rcrt_npy_data(const rcrt_npy *file) { return file->map.data + file->data; }
 void rcrt_npy_close(rcrt_npy *file);
 
 /* "[8, 3, 224]" */

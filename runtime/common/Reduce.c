@@ -56,14 +56,6 @@ static int64_t member(const members *m, int64_t i) {
   return position;
 }
 
-static char *scratch(ringconv_context *context, int64_t exchange, int64_t bytes) {
-  if (rcrt_grow((void **)&context->scratch, &context->scratch_capacity, bytes, 1))
-    return context->scratch;
-  rcrt_fail(context, RCRT_ERR_MEMORY, "exchange %" PRId64 ": no memory for %" PRId64 " bytes of a sum", exchange,
-            bytes);
-  return NULL;
-}
-
 /* Adds to `group` one receive from each member into the box `to`, in order. */
 static int32_t receive_sum(ringconv_context *context, rcrt_group *group, const members *m, rcrt_piece_args to) {
   for (int64_t i = 0; i < m->count; ++i) {
@@ -74,11 +66,6 @@ static int32_t receive_sum(ringconv_context *context, rcrt_group *group, const m
       return code;
   }
   return RCRT_OK;
-}
-
-static int32_t post_and_wait(ringconv_context *context, rcrt_group *group) {
-  int32_t code = rcrt_post_group(context, group);
-  return code ? code : rcrt_wait_group(context, group);
 }
 
 /* A dense run of elements as a piece. */
@@ -100,61 +87,9 @@ static int32_t add_send(ringconv_context *context, rcrt_group *group, int64_t pe
   return rcrt_add_piece(context, group, &group->send, &args);
 }
 
-/* One round: everybody reads everything. */
-static int32_t sum_small(ringconv_context *context, int64_t exchange, const members *m, int32_t dtype, char *data,
-                         int64_t elements, char *sum) {
-  rcrt_group *group;
-  int32_t code = rcrt_open_group(context, exchange, &group);
-  if (code)
-    return code;
-  group->ordered = true;
-  run all = {elements, 1};
-  for (int64_t i = 0; i < m->count && !code; ++i)
-    code = add_send(context, group, member(m, i), run_args(&all, data, dtype));
-  if (!code)
-    code = receive_sum(context, group, m, run_args(&all, sum, dtype));
-  if (!code)
-    code = post_and_wait(context, group);
-  if (!code) /* the wait has returned: nobody reads the data any more */
-    rcrt_copy((rcrt_view){data, &all.stride}, (rcrt_view){sum, &all.stride}, rcrt_dtype_size(dtype), 1, &all.size);
-  return code;
-}
-
 static int64_t part_begin(int64_t elements, int64_t parts, int64_t i) {
   int64_t rest = elements % parts;
   return elements / parts * i + (i < rest ? i : rest);
-}
-
-/* Two rounds: member i sums part i, then all parts go to all members. */
-static int32_t sum_parts(ringconv_context *context, int64_t exchange, const members *m, int32_t dtype, char *data,
-                         int64_t elements, char *sum) {
-  int64_t size = rcrt_dtype_size(dtype);
-  int64_t own_begin = part_begin(elements, m->count, m->own);
-  run own = {part_begin(elements, m->count, m->own + 1) - own_begin, 1};
-  for (int round = 0; round < 2; ++round) {
-    rcrt_group *group;
-    int32_t code = rcrt_open_group(context, exchange, &group);
-    if (code)
-      return code;
-    group->ordered = round == 0;
-    for (int64_t i = 0; i < m->count && !code; ++i) {
-      int64_t begin = part_begin(elements, m->count, i);
-      run part = {part_begin(elements, m->count, i + 1) - begin, 1};
-      rcrt_piece_args theirs = run_args(&part, data + begin * size, dtype), mine = run_args(&own, sum, dtype);
-      theirs.peer = mine.peer = member(m, i);
-      if (round == 0)
-        code = rcrt_add_piece(context, group, &group->send, &theirs);
-      else if (!(code = rcrt_add_piece(context, group, &group->send, &mine)))
-        code = rcrt_add_piece(context, group, &group->receive, &theirs);
-    }
-    if (!code && round == 0)
-      code = receive_sum(context, group, m, run_args(&own, sum, dtype));
-    if (!code)
-      code = post_and_wait(context, group);
-    if (code)
-      return code;
-  }
-  return RCRT_OK;
 }
 
 static int32_t check_sum(ringconv_context *context, int64_t exchange, int32_t dtype, int64_t rank) {
@@ -167,36 +102,236 @@ static int32_t check_sum(ringconv_context *context, int64_t exchange, int32_t dt
   return RCRT_OK;
 }
 
-static int32_t all_reduce(ringconv_context *context, int64_t exchange, uint64_t axes, int32_t dtype, void *data,
-                          int64_t rank, const int64_t *shape) {
-  int32_t code = check_sum(context, exchange, dtype, rank);
-  members m = make_members(context, axes);
-  int64_t elements, bytes, size = dtype == RINGCONV_F64 ? 8 : 4;
+/* ---- Sums in flight ---- */
+
+/* A tensor of a sum; sizes, then strides. */
+typedef struct sum_tensor {
+  char *data;
+  int64_t rank, shape[2 * RCRT_MAX_RANK];
+} sum_tensor;
+
+/* In round 1 everybody gets all values (small sums) or its part of them, in
+ * round 2 (others) the sums of all parts. */
+typedef enum sum_round { SUM_NONE, SUM_OPEN, SUM_FIRST, SUM_SECOND } sum_round;
+
+/* Kept with its group from one use to the next. */
+typedef struct rcrt_sum {
+  struct rcrt_sum *next; /* of those in flight */
+  rcrt_group *group;
+  sum_round round;
+  bool small, packed; /* packed: several tensors, or strides: values are a copy */
+  int32_t dtype;
+  members m;
+  int64_t num_tensors, tensor_capacity, elements, capacity;
+  sum_tensor *tensors;
+  char *memory, *values, *sum;
+} rcrt_sum;
+
+void rcrt_free_sum(rcrt_group *group) {
+  if (!group->sum)
+    return;
+  free(group->sum->tensors);
+  free(group->sum->memory);
+  free(group->sum);
+  group->sum = NULL;
+}
+
+static int32_t no_memory(ringconv_context *context, int64_t exchange) {
+  return rcrt_fail(context, RCRT_ERR_MEMORY, "exchange %" PRId64 ": no memory for a sum", exchange);
+}
+
+static int32_t find_sum(ringconv_context *context, int64_t exchange, rcrt_sum **sum) {
+  rcrt_group *group = rcrt_find_group(context, exchange);
+  *sum = group ? group->sum : NULL;
+  if (*sum && (*sum)->round != SUM_NONE)
+    return RCRT_OK;
+  return rcrt_fail(context, RCRT_ERR_PROGRAM, "exchange %" PRId64 ": no sum is open", exchange);
+}
+
+static int32_t open_sum(ringconv_context *context, int64_t exchange, uint64_t axes, int32_t dtype) {
+  int32_t code = check_sum(context, exchange, dtype, 0);
+  rcrt_group *group;
+  if (code || (code = rcrt_open_group(context, exchange, &group)))
+    return code;
+  group->state = RCRT_IDLE; /* opened again by each round */
+  if (!group->sum && !(group->sum = calloc(1, sizeof *group->sum)))
+    return no_memory(context, exchange);
+  rcrt_sum *sum = group->sum;
+  sum->group = group;
+  sum->round = SUM_OPEN;
+  sum->dtype = dtype;
+  sum->m = make_members(context, axes);
+  sum->num_tensors = sum->elements = 0;
+  ++context->counters.reductions;
+  return RCRT_OK;
+}
+
+static int32_t add_tensor(ringconv_context *context, int64_t exchange, void *data, int64_t rank,
+                          const int64_t *shape) {
+  rcrt_sum *sum;
+  int32_t code = find_sum(context, exchange, &sum);
+  if (code || (code = check_sum(context, exchange, sum->dtype, rank)))
+    return code;
+  int64_t elements, bytes;
+  if (!rcrt_product(shape, rank, &elements) || __builtin_add_overflow(sum->elements, elements, &elements) ||
+      __builtin_mul_overflow(elements, 4 * rcrt_dtype_size(sum->dtype), &bytes))
+    return rcrt_fail(context, RCRT_ERR_PROGRAM, "exchange %" PRId64 ": a sum with too many elements", exchange);
+  if (!rcrt_grow((void **)&sum->tensors, &sum->tensor_capacity, sum->num_tensors + 1, sizeof *sum->tensors))
+    return no_memory(context, exchange);
+  sum_tensor *tensor = &sum->tensors[sum->num_tensors++];
+  tensor->data = data;
+  tensor->rank = rank;
+  for (int64_t d = 0; d < 2 * rank; ++d)
+    tensor->shape[d] = shape[d];
+  sum->elements = elements;
+  return RCRT_OK;
+}
+
+/* Between the tensors and the values, which follow one another densely. */
+static void copy_tensors(const rcrt_sum *sum, bool pack) {
+  char *values = sum->values;
+  for (int64_t i = 0; i < sum->num_tensors; ++i) {
+    const sum_tensor *t = &sum->tensors[i];
+    int64_t dense[RCRT_MAX_RANK], elements = 1;
+    rcrt_dense_strides(t->rank, t->shape, dense);
+    for (int64_t d = 0; d < t->rank; ++d)
+      elements *= t->shape[d];
+    rcrt_view tensor = {t->data, t->shape + t->rank}, packed = {values, dense};
+    if (elements)
+      rcrt_copy(pack ? packed : tensor, pack ? tensor : packed, rcrt_dtype_size(sum->dtype), t->rank, t->shape);
+    values += elements * rcrt_dtype_size(sum->dtype);
+  }
+}
+
+/* Memory for the sum of all values or of this member's part, and for values. */
+static int32_t prepare_sum(ringconv_context *context, rcrt_sum *sum) {
+  int64_t size = rcrt_dtype_size(sum->dtype), elements = sum->elements;
+  const sum_tensor *first = sum->tensors;
+  sum->small = elements * size <= SMALL_SUM || elements < sum->m.count;
+  sum->packed = sum->num_tensors != 1 || !rcrt_is_dense(first->rank, first->shape, first->shape + first->rank);
+  int64_t sum_bytes = (sum->small ? elements : elements / sum->m.count + 1) * size;
+  sum_bytes = (sum_bytes + 63) & -64;
+  if (!rcrt_grow((void **)&sum->memory, &sum->capacity, sum_bytes + (sum->packed ? elements * size : 0), 1))
+    return no_memory(context, sum->group->exchange);
+  sum->sum = sum->memory;
+  sum->values = sum->packed ? sum->memory + sum_bytes : first->data;
+  if (sum->packed)
+    copy_tensors(sum, true);
+  return RCRT_OK;
+}
+
+static run part_of(const rcrt_sum *sum, int64_t i, char **data) {
+  int64_t begin = part_begin(sum->elements, sum->m.count, i);
+  *data = sum->values + begin * rcrt_dtype_size(sum->dtype);
+  return (run){part_begin(sum->elements, sum->m.count, i + 1) - begin, 1};
+}
+
+/* Each member gets the values that it adds: all, or its part. */
+static int32_t post_first(ringconv_context *context, rcrt_sum *sum) {
+  rcrt_group *group;
+  int32_t code = rcrt_open_group(context, sum->group->exchange, &group);
   if (code)
     return code;
-  if (!rcrt_product(shape, rank, &elements) || __builtin_mul_overflow(elements, 2 * size, &bytes))
-    return rcrt_fail(context, RCRT_ERR_PROGRAM, "exchange %" PRId64 ": a sum with too many elements", exchange);
-  ++context->counters.reductions;
-  if (m.count == 1 || elements == 0)
-    return RCRT_OK;
-
-  const int64_t *strides = shape + rank;
-  bool dense = rcrt_is_dense(rank, shape, strides), small = elements * size <= SMALL_SUM || elements < m.count;
-  int64_t sum_bytes = small ? elements * size : (elements / m.count + 1) * size;
-  sum_bytes = (sum_bytes + 63) & -64;
-  char *sum = scratch(context, exchange, sum_bytes + (dense ? 0 : elements * size)), *values = data;
-  if (!sum)
-    return context->code;
-  int64_t dense_strides[RCRT_MAX_RANK];
-  rcrt_dense_strides(rank, shape, dense_strides);
-  if (!dense) {
-    values = sum + sum_bytes;
-    rcrt_copy((rcrt_view){values, dense_strides}, (rcrt_view){data, strides}, size, rank, shape);
+  group->ordered = true;
+  char *data = sum->values;
+  run own = {sum->elements, 1};
+  for (int64_t i = 0; i < sum->m.count && !code; ++i) {
+    run part = sum->small ? own : part_of(sum, i, &data);
+    code = add_send(context, group, member(&sum->m, i), run_args(&part, data, sum->dtype));
   }
-  code = (small ? sum_small : sum_parts)(context, exchange, &m, dtype, values, elements, sum);
-  if (!code && !dense)
-    rcrt_copy((rcrt_view){data, strides}, (rcrt_view){values, dense_strides}, size, rank, shape);
+  if (!sum->small)
+    own = part_of(sum, sum->m.own, &data);
+  if (!code)
+    code = receive_sum(context, group, &sum->m, run_args(&own, sum->sum, sum->dtype));
+  return code ? code : rcrt_post_group(context, group);
+}
+
+/* Each member gets the sums of the others' parts. */
+static int32_t post_second(ringconv_context *context, rcrt_sum *sum) {
+  rcrt_group *group;
+  int32_t code = rcrt_open_group(context, sum->group->exchange, &group);
+  char *data;
+  run own = part_of(sum, sum->m.own, &data);
+  for (int64_t i = 0; i < sum->m.count && !code; ++i) {
+    run part = part_of(sum, i, &data);
+    rcrt_piece_args theirs = run_args(&part, data, sum->dtype);
+    theirs.peer = member(&sum->m, i);
+    code = add_send(context, group, theirs.peer, run_args(&own, sum->sum, sum->dtype));
+    if (!code)
+      code = rcrt_add_piece(context, group, &group->receive, &theirs);
+  }
+  sum->round = SUM_SECOND;
+  return code ? code : rcrt_post_group(context, group);
+}
+
+static int32_t start_sum(ringconv_context *context, int64_t exchange) {
+  rcrt_sum *sum;
+  int32_t code = find_sum(context, exchange, &sum);
+  if (code || (code = rcrt_advance_sums(context)))
+    return code;
+  sum->round = SUM_FIRST;
+  if (sum->m.count == 1 || sum->elements == 0)
+    return RCRT_OK;
+  if ((code = prepare_sum(context, sum)))
+    return code;
+  sum->next = context->sums;
+  context->sums = sum;
+  return post_first(context, sum);
+}
+
+int32_t rcrt_advance_sums(ringconv_context *context) {
+  int32_t code = RCRT_OK;
+  for (rcrt_sum *sum = context->sums; sum && !code; sum = sum->next) {
+    bool done = false;
+    if (!sum->small && sum->round == SUM_FIRST)
+      code = rcrt_test_group(context, sum->group, &done);
+    if (done)
+      code = post_second(context, sum);
+  }
   return code;
+}
+
+static void unlink_sum(ringconv_context *context, const rcrt_sum *sum) {
+  rcrt_sum **at = &context->sums;
+  while (*at && *at != sum)
+    at = &(*at)->next;
+  if (*at)
+    *at = sum->next;
+}
+
+static int32_t wait_sum(ringconv_context *context, int64_t exchange) {
+  rcrt_sum *sum;
+  int32_t code = find_sum(context, exchange, &sum);
+  if (code)
+    return code;
+  if (sum->m.count > 1 && sum->elements > 0) {
+    if ((code = rcrt_wait_group(context, sum->group)))
+      return code;
+    if (!sum->small && sum->round == SUM_FIRST && !(code = post_second(context, sum)))
+      code = rcrt_wait_group(context, sum->group);
+    if (code)
+      return code;
+    unlink_sum(context, sum);
+    /* The waits have returned: nobody reads the values any more. */
+    run all = {sum->elements, 1};
+    if (sum->small)
+      rcrt_copy((rcrt_view){sum->values, &all.stride}, (rcrt_view){sum->sum, &all.stride},
+                rcrt_dtype_size(sum->dtype), 1, &all.size);
+    if (sum->packed)
+      copy_tensors(sum, false);
+  }
+  sum->round = SUM_NONE;
+  return RCRT_OK;
+}
+
+static int32_t all_reduce(ringconv_context *context, int64_t exchange, uint64_t axes, int32_t dtype, void *data,
+                          int64_t rank, const int64_t *shape) {
+  int32_t code = open_sum(context, exchange, axes, dtype);
+  if (!code)
+    code = add_tensor(context, exchange, data, rank, shape);
+  if (!code)
+    code = start_sum(context, exchange);
+  return code ? code : wait_sum(context, exchange);
 }
 
 static bool is_empty(const int64_t *sizes, int64_t rank) {
@@ -249,7 +384,26 @@ static int32_t reduce_scatter(ringconv_context *context, int64_t exchange, uint6
                           .dtype = (int8_t)dtype};
     code = receive_sum(context, group, &m, to);
   }
-  return code ? code : post_and_wait(context, group);
+  if (!code)
+    code = rcrt_post_group(context, group);
+  return code ? code : rcrt_wait_group(context, group);
+}
+
+RCRT_API int32_t ringconv_rt_sum(ringconv_context *context, int64_t exchange, uint64_t axes, int32_t dtype) {
+  return rcrt_give_up(context, open_sum(context, exchange, axes, dtype));
+}
+
+RCRT_API int32_t ringconv_rt_sum_tensor(ringconv_context *context, int64_t exchange, void *data, int64_t rank,
+                                        const int64_t *shape) {
+  return rcrt_give_up(context, add_tensor(context, exchange, data, rank, shape));
+}
+
+RCRT_API int32_t ringconv_rt_sum_start(ringconv_context *context, int64_t exchange) {
+  return rcrt_give_up(context, start_sum(context, exchange));
+}
+
+RCRT_API int32_t ringconv_rt_sum_wait(ringconv_context *context, int64_t exchange) {
+  return rcrt_give_up(context, wait_sum(context, exchange));
 }
 
 RCRT_API int32_t ringconv_rt_all_reduce(ringconv_context *context, int64_t exchange, uint64_t axes, int32_t dtype,

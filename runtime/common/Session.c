@@ -2,6 +2,8 @@
 #include "common/SessionState.h"
 
 #include "common/Shard.h"
+#include "cuda/Device.h"
+#include "cuda/Transport.h"
 #include "host/Threads.h"
 #include "mpi/Transport.h"
 
@@ -27,20 +29,29 @@ static int32_t check_versions(ringconv_context *context, const ringconv_program 
   return RCRT_OK;
 }
 
+static const char *size_word(int32_t transport) {
+  return transport == RINGCONV_TRANSPORT_MPI    ? "MPI processes"
+         : transport == RINGCONV_TRANSPORT_NCCL ? "ranks of NCCL"
+                                                : "threads";
+}
+
 static int32_t check_world(ringconv_context *context, const ringconv_mesh *mesh, const ringconv_world *world) {
   int64_t size = rcrt_mesh_size(mesh);
   if (world->size != size) {
     char text[256];
     rcrt_mesh_text(mesh, text, sizeof text);
     return rcrt_fail(context, RCRT_ERR_ARGUMENT, "mesh <[%s]> has size %" PRId64 ", but the number of %s is %" PRId64,
-                     text, size, world->transport == RINGCONV_TRANSPORT_MPI ? "MPI processes" : "threads", world->size);
+                     text, size, size_word(world->transport), world->size);
   }
   if (world->rank < 0 || world->rank >= size)
     return rcrt_fail(context, RCRT_ERR_ARGUMENT, "rank %" PRId64 " of %" PRId64, world->rank, size);
   if (rcrt_mesh_position(mesh, world->rank) < 0)
     return rcrt_fail(context, RCRT_ERR_ARGUMENT, "device_ids of the mesh lack %" PRId64, world->rank);
-  if (world->transport != RINGCONV_TRANSPORT_THREADS && world->transport != RINGCONV_TRANSPORT_MPI)
+  bool host = world->transport == RINGCONV_TRANSPORT_THREADS || world->transport == RINGCONV_TRANSPORT_MPI;
+  if (!host && world->transport != RINGCONV_TRANSPORT_NCCL)
     return rcrt_fail(context, RCRT_ERR_ARGUMENT, "no transport %d", world->transport);
+  if (!host && !context->program->cuda)
+    return rcrt_fail(context, RCRT_ERR_ARGUMENT, "transport NCCL for a program for the host");
   return RCRT_OK;
 }
 
@@ -56,9 +67,30 @@ static int32_t allocate(ringconv_session *session) {
   return RCRT_OK;
 }
 
+/* Collective, with this rank's GPU current. */
+static int32_t connect(ringconv_context *context) {
+  int32_t code = rcrt_cuda_enter(context);
+  if (code)
+    return code;
+  code = rcrt_cuda_connect(context);
+  rcrt_cuda_leave(context);
+  return code;
+}
+
+static int32_t open_transport(ringconv_context *context, const ringconv_world *world) {
+  if (world->transport == RINGCONV_TRANSPORT_MPI)
+    return rcrt_mpi_open(context, world->mpi_comm);
+  if (world->transport == RINGCONV_TRANSPORT_NCCL)
+    return rcrt_nccl_open(context, world);
+  if (!world->team && world->size != 1)
+    return rcrt_fail(context, RCRT_ERR_ARGUMENT, "%" PRId64 " threads without a team", world->size);
+  return rcrt_threads_open(context, world->team, world->rank);
+}
+
 static int32_t open_session(ringconv_session *session, const ringconv_world *world, const ringconv_options *options) {
   ringconv_context *context = &session->context;
   const ringconv_program *program = session->program;
+  context->program = program;
   context->position = world->rank; /* for messages, until the mesh is known to be right */
   int32_t code = check_versions(context, program, options);
   if (!code)
@@ -67,15 +99,17 @@ static int32_t open_session(ringconv_session *session, const ringconv_world *wor
     code = allocate(session);
   if (code)
     return code;
-  context->program = program;
   context->position = rcrt_mesh_position(&program->mesh, world->rank);
   context->size = world->size;
   context->timeout = options && options->timeout > 0 ? options->timeout : 60;
-  if (world->transport == RINGCONV_TRANSPORT_MPI)
-    return rcrt_mpi_open(context, world->mpi_comm);
-  if (!world->team && world->size != 1)
-    return rcrt_fail(context, RCRT_ERR_ARGUMENT, "%" PRId64 " threads without a team", world->size);
-  return rcrt_threads_open(context, world->team, world->rank);
+  /* The GPU first: the transport may be one between GPUs. */
+  if (program->cuda && (code = rcrt_cuda_open(context, world, options)))
+    return code;
+  code = open_transport(context, world);
+  /* Threads may all be created by one, which cannot wait for the others. */
+  if (!code && program->cuda && world->transport != RINGCONV_TRANSPORT_THREADS)
+    code = connect(context);
+  return code;
 }
 
 RCRT_API int32_t ringconv_session_create(const ringconv_program *program, ringconv_session **session,
@@ -103,6 +137,9 @@ static bool begin_call(ringconv_session *session) {
   return true;
 }
 
+/* Kernels read up to 16 bytes at once. */
+enum { DEVICE_ALIGNMENT = 16 };
+
 static bool has_elements(ringconv_session *session, int32_t operand) {
   const ringconv_operand *o = rcrt_operand(session->program, operand);
   int64_t offsets[RCRT_MAX_RANK], sizes[RCRT_MAX_RANK], elements;
@@ -114,11 +151,12 @@ static bool has_elements(ringconv_session *session, int32_t operand) {
 
 /* Shards without elements may be NULL. */
 static int32_t check_shard(ringconv_session *session, int32_t operand, const void *data) {
-  if (data || !has_elements(session, operand))
+  bool aligned = !session->program->cuda || (uintptr_t)data % DEVICE_ALIGNMENT == 0;
+  if ((data && aligned) || !has_elements(session, operand))
     return RCRT_OK;
   int32_t inputs = session->program->num_inputs;
-  return rcrt_fail(&session->context, RCRT_ERR_ARGUMENT, "%s %d is NULL", operand < inputs ? "input" : "output",
-                   operand < inputs ? operand : operand - inputs);
+  return rcrt_fail(&session->context, RCRT_ERR_ARGUMENT, "%s %d is %s", operand < inputs ? "input" : "output",
+                   operand < inputs ? operand : operand - inputs, data ? "not aligned to 16 bytes" : "NULL");
 }
 
 /* Puts the inputs that are parameters (or are not) in their places. */
@@ -143,6 +181,7 @@ RCRT_API int32_t ringconv_session_set_parameters(ringconv_session *session, cons
     return session->context.code;
   int32_t code = set_inputs(session, parameters, true);
   session->has_parameters = code == RCRT_OK;
+  rcrt_empty_kept(&session->context);
   return code;
 }
 
@@ -162,6 +201,8 @@ void rcrt_session_fail(ringconv_session *session) {
     return;
   session->dead = context->code ? context->code : RCRT_ERR_PROGRAM;
   rcrt_give_up(context, session->dead);
+  if (context->cuda)
+    rcrt_cuda_abort(context);
 }
 
 RCRT_API int32_t ringconv_session_run(ringconv_session *session, void *stream, const void *const *in,
@@ -172,7 +213,7 @@ RCRT_API int32_t ringconv_session_run(ringconv_session *session, void *stream, c
     return session->context.code;
   ringconv_context *context = &session->context;
   const ringconv_program *program = session->program;
-  if (stream)
+  if (stream && !context->cuda)
     return rcrt_fail(context, RCRT_ERR_ARGUMENT, "a stream given to a program for the host");
   if (session->num_parameters && !session->has_parameters)
     return rcrt_fail(context, RCRT_ERR_ARGUMENT, "run before set_parameters");
@@ -186,13 +227,34 @@ RCRT_API int32_t ringconv_session_run(ringconv_session *session, void *stream, c
 
   code = context->transport->poll(context);
   if (!code)
-    code = program->run(context, session->in, session->out);
+    code = context->cuda ? rcrt_cuda_run(context, stream, session->in, session->out)
+                         : program->run(context, session->in, session->out);
   if (!code)
     code = context->code ? context->code : check_waited(context);
   if (!code)
     return RCRT_OK;
   rcrt_fail(context, code, "the program failed with code %d", code); /* unless a call left a text */
   rcrt_session_fail(session);
+  return code;
+}
+
+RCRT_API int32_t ringconv_session_synchronize(ringconv_session *session) {
+  if (!session)
+    return RCRT_ERR_ARGUMENT;
+  if (!begin_call(session))
+    return session->context.code;
+  ringconv_context *context = &session->context;
+  if (!context->cuda)
+    return RCRT_OK;
+  int32_t code = rcrt_cuda_enter(context);
+  if (!code) {
+    code = rcrt_cuda_synchronize(context);
+    if (!code)
+      code = rcrt_cuda_collect_times(context);
+    rcrt_cuda_leave(context);
+  }
+  if (code)
+    rcrt_session_fail(session);
   return code;
 }
 
@@ -210,11 +272,12 @@ RCRT_API void ringconv_session_destroy(ringconv_session *session) {
     return;
   ringconv_context *context = &session->context;
   rcrt_free_groups(context);
+  rcrt_cuda_close(context);
+  rcrt_free_kept(context);
   if (context->transport)
     context->transport->close(context);
   free(context->op_times);
   free(context->events.events);
-  free(context->scratch);
   free(session->in);
   free(session->out);
   free(session);

@@ -3,6 +3,7 @@
 
 #include "common/DType.h"
 #include "common/Shard.h"
+#include "cuda/Driver.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -72,6 +73,37 @@ static int refuse(const rcrt_driver *d, const rcrt_launcher *launcher, const cha
   return 1;
 }
 
+/* Flags that only programs for GPUs know; the simulated machine has a GPU for
+ * each rank unless the user says otherwise. */
+static bool prepare_target(const rcrt_driver *d, char *text) {
+  if (!d->program->cuda && (d->flags.graph || d->flags.simulate)) {
+    snprintf(text, RCRT_TEXT, "--%s needs a program for GPUs: --target=cuda", d->flags.graph ? "graph" : "simulate");
+    return false;
+  }
+  if (!d->flags.simulate)
+    return true;
+  char count[32];
+  snprintf(count, sizeof count, "%" PRId64, d->size);
+  setenv("GPUSIM_DEVICES", count, /*overwrite=*/0);
+  return rcrt_cuda_simulate(text);
+}
+
+static int start(rcrt_driver *d, const rcrt_launcher *launcher) {
+  char text[RCRT_TEXT];
+  if (!prepare_target(d, text))
+    return refuse(d, launcher, text);
+  if (d->flags.params && !rcrt_safetensors_open(&d->params, d->flags.params, text))
+    return refuse(d, launcher, text);
+  snprintf(d->token, sizeof d->token, "%lx-%llx", (long)getpid(), (unsigned long long)rcrt_now());
+  bool mpi =
+      d->flags.transport == RINGCONV_TRANSPORT_MPI || (d->flags.transport == RCRT_TRANSPORT_AUTO && launcher->size > 0);
+  if (mpi && launcher->problem)
+    return refuse(d, launcher, launcher->problem);
+  int code = mpi ? rcrt_launch_mpi(d, launcher) : rcrt_launch_threads(d);
+  rcrt_safetensors_close(&d->params);
+  return code;
+}
+
 static int run(rcrt_driver *d, const rcrt_launcher *launcher) {
   if (!d->program)
     return 0;
@@ -85,12 +117,7 @@ static int run(rcrt_driver *d, const rcrt_launcher *launcher) {
   d->size = d->program->abi_version == RINGCONV_ABI_VERSION ? rcrt_mesh_size(&d->program->mesh) : 1;
   if (!check_program(d))
     return 1;
-  snprintf(d->token, sizeof d->token, "%lx-%llx", (long)getpid(), (unsigned long long)rcrt_now());
-  bool mpi =
-      d->flags.transport == RINGCONV_TRANSPORT_MPI || (d->flags.transport == RCRT_TRANSPORT_AUTO && launcher->size > 0);
-  if (mpi && launcher->problem)
-    return refuse(d, launcher, launcher->problem);
-  return mpi ? rcrt_launch_mpi(d, launcher) : rcrt_launch_threads(d);
+  return start(d, launcher);
 }
 
 RCRT_API int ringconv_main(int argc, char **argv, const ringconv_program *program) {

@@ -4,7 +4,7 @@
  *   Flags    words of the command line
  *   Launch   threads of this process, or one rank under a launcher
  *   Rank     what each rank does: inputs, runs, check, outputs
- *   Arrays   local shards: memory, files, generated values
+ *   Arrays   local shards: memory, files, generated values;  Device: on a GPU
  *   Outputs  files that appear when complete
  *   Check    comparison with the uncut program
  *   Report   table and JSON;  Trace: Chrome trace events
@@ -12,6 +12,7 @@
 #ifndef RINGCONV_DRIVER_DRIVER_H
 #define RINGCONV_DRIVER_DRIVER_H
 
+#include "common/Safetensors.h"
 #include "common/SessionState.h"
 
 #include <pthread.h>
@@ -22,12 +23,12 @@ enum { RCRT_TRANSPORT_AUTO = -1 };
 
 typedef struct rcrt_flags {
   const char **inputs, **outputs; /* files by number, NULL where none is given */
-  bool check, report, help, version, has_rtol;
+  bool check, report, help, version, has_rtol, graph, simulate;
   double rtol, timeout;
   uint64_t seed;
   int64_t repeat;
   int32_t transport;
-  const char *json, *trace;
+  const char *json, *trace, *params;
 } rcrt_flags;
 
 /* program NULL: inputs and outputs are checked as words only. false: `text`. */
@@ -61,6 +62,7 @@ typedef struct rcrt_driver {
   int32_t transport;
   int64_t size;
   ringconv_team *team;
+  rcrt_safetensors params; /* mapped for the life of the driver; nothing without --params */
   int64_t summary_bytes;
   char *summaries; /* of all positions */
   char token[40];  /* of temporary files, the same on all ranks */
@@ -73,15 +75,17 @@ typedef struct rcrt_driver {
   pthread_cond_t turn;
   int64_t arrived, round;
   bool bad, verdicts[2];
-  int start; /* 0: threads hold, 1: go, -1: give up */
 } rcrt_driver;
+
+typedef struct rcrt_device_shards rcrt_device_shards;
 
 typedef struct rcrt_rank {
   rcrt_driver *driver;
   int64_t rank, position;
   ringconv_session *session;
   void **in, **out, **other; /* shards; other: outputs of later runs */
-  const void **in_data, **parameters;
+  const void **in_data, **parameters; /* what a run gets: of the device, if there is one */
+  rcrt_device_shards *shards;         /* NULL on host */
   bool done;         /* everything succeeded, on all ranks */
   bool fatal;        /* MPI: peers may be gone, nothing collective is left to do */
   bool speaks;       /* MPI: the first of the ranks that failed together */
@@ -120,9 +124,27 @@ bool rcrt_gather(rcrt_rank *r, const void *mine, int64_t bytes, void *all);
 /* ---- Arrays ---- */
 /* Memory for a dense box; false: `text`. Never NULL, even without elements. */
 bool rcrt_allocate_box(const ringconv_operand *operand, const int64_t *sizes, void **data, char *text);
+/* The address of input `i` in the parameters' file, if it can be used there as
+ * it is: a whole tensor that is neither given by another file nor cut. */
+const void *rcrt_input_in_place(const rcrt_driver *d, int32_t i, const int64_t *sizes);
 /* The box of input `i` from its file, or generated. */
 bool rcrt_load_input(const rcrt_driver *d, int32_t i, const int64_t *offsets, const int64_t *sizes, void *data,
                      char *text);
+
+/* ---- Device ---- */
+/* Pinned memory for a shard. */
+bool rcrt_device_allocate_host(rcrt_rank *r, int32_t operand, void **data);
+void rcrt_device_free_host(rcrt_rank *r, void **data, int32_t count);
+/* Shards on the device; those of inputs get their values. Sets what runs get. */
+bool rcrt_device_prepare(rcrt_rank *r);
+/* Communicators. Collective. */
+bool rcrt_device_connect(rcrt_rank *r);
+/* Operations are timed where flags want to know it, but not inside of a graph. */
+void rcrt_device_time(rcrt_rank *r);
+/* One run to its end; the outputs to the host. An error's text is the session's. */
+int32_t rcrt_device_run(rcrt_rank *r);
+int32_t rcrt_device_download(rcrt_rank *r, void *const *out);
+void rcrt_device_free(rcrt_rank *r);
 
 /* ---- Outputs ---- */
 /* Whether files can appear where the flags want them. */

@@ -203,11 +203,12 @@ static bool read_flag(parser *p, int flag, const char *word) {
   case FLAG_VERSION:
     return f->version = true;
   case FLAG_PARAMS:
-    return bad(p, "--params is not available yet");
+    f->params = word;
+    return *word || bad(p, "--params: no file is named");
   case FLAG_GRAPH:
-    return bad(p, "--graph is not available yet");
+    return f->graph = true;
   case FLAG_SIMULATE:
-    return bad(p, "--simulate is not available yet");
+    return f->simulate = true;
   }
   return *word || bad(p, "--%s: no file is named", flag == FLAG_JSON ? "json" : "trace");
 }
@@ -248,6 +249,7 @@ void rcrt_free_flags(rcrt_flags *flags) {
 void rcrt_print_help(const char *name, const ringconv_program *program) {
   printf("usage: %s [FLAGS]\n"
          "  --input=NAME|I=FILE.npy  an input from a file; the others are generated from the seed\n"
+         "  --params=FILE            parameters by name from a safetensors file, where no --input gives one\n"
          "  --output=I=FILE.npy      writes output I\n"
          "  --seed=N                 of generated inputs (0)\n"
          "  --check                  compares with the uncut program by plain loops in f64\n"
@@ -255,6 +257,8 @@ void rcrt_print_help(const char *name, const ringconv_program *program) {
          "  --repeat=N               runs N times, prints the median time\n"
          "  --timeout=S              seconds that a rank waits for another (60)\n"
          "  --transport=auto|threads|mpi\n"
+         "  --graph                  GPUs: captures a run in a CUDA graph, and launches that\n"
+         "  --simulate               GPUs: without one, on gpusim\n"
          "  --report                 a table of intervals, messages and times\n"
          "  --json=FILE --trace=FILE the same for machines; Chrome trace events\n"
          "  --help --version\n",

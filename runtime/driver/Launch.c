@@ -4,9 +4,9 @@
 #include "driver/Driver.h"
 
 #include "common/Shard.h"
+#include "host/Crew.h"
 #include "host/Threads.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,46 +78,21 @@ void rcrt_free_driver(rcrt_driver *d) {
 
 /* ---- Threads ---- */
 
-/* More threads than this is a mistake, not a machine. */
-enum { MAX_THREADS = 4096 };
+static void run_member(void *rank) { rcrt_run_rank(rank); }
 
-static void *thread_main(void *argument) {
-  rcrt_rank *r = argument;
-  rcrt_driver *d = r->driver;
-  pthread_mutex_lock(&d->lock);
-  while (!d->start)
-    pthread_cond_wait(&d->turn, &d->lock);
-  bool go = d->start > 0;
-  pthread_mutex_unlock(&d->lock);
-  if (go)
-    rcrt_run_rank(r);
-  return NULL;
-}
-
-/* Threads hold until all exist: agreements count on every one of them. */
 static bool run_threads(rcrt_driver *d, rcrt_rank *ranks) {
-  pthread_t *threads = calloc((size_t)d->size, sizeof *threads);
-  int64_t started = 0;
-  int error = threads ? 0 : ENOMEM;
-  while (!error && started < d->size)
-    if (!(error = pthread_create(&threads[started], NULL, thread_main, &ranks[started])))
-      ++started;
-  pthread_mutex_lock(&d->lock);
-  d->start = error ? -1 : 1;
-  pthread_cond_broadcast(&d->turn);
-  pthread_mutex_unlock(&d->lock);
-  for (int64_t i = 0; i < started; ++i)
-    pthread_join(threads[i], NULL);
-  free(threads);
+  int64_t failed;
+  int error = rcrt_run_crew(d->size, run_member, ranks, sizeof *ranks, &failed);
   if (error)
-    rcrt_print_error(d, "no thread for rank %" PRId64 " of %" PRId64 ": %s", started, d->size, strerror(error));
+    rcrt_print_error(d, "no thread for rank %" PRId64 " of %" PRId64 ": %s", failed, d->size, strerror(error));
   return !error;
 }
 
 static bool create_sessions(rcrt_driver *d, rcrt_rank *ranks) {
-  ringconv_options options = {RINGCONV_ABI_VERSION, d->flags.timeout};
+  ringconv_options options = {.abi_version = RINGCONV_ABI_VERSION, .timeout = d->flags.timeout};
   for (int64_t i = 0; i < d->size; ++i) {
-    ringconv_world world = {.rank = i, .size = d->size, .transport = RINGCONV_TRANSPORT_THREADS, .team = d->team};
+    ringconv_world world = {.rank = i, .size = d->size, .transport = RINGCONV_TRANSPORT_THREADS, .team = d->team,
+                            .device = RINGCONV_DEVICE_AUTO};
     ranks[i] = (rcrt_rank){.driver = d, .rank = i, .position = rcrt_mesh_position(&d->program->mesh, i)};
     if (ringconv_session_create(d->program, &ranks[i].session, &world, &options)) {
       rcrt_print_error(d, "%s", ringconv_session_error(ranks[i].session));
@@ -141,8 +116,8 @@ static void print_failure(const rcrt_driver *d, const rcrt_rank *ranks) {
 int rcrt_launch_threads(rcrt_driver *d) {
   char text[RCRT_TEXT];
   d->transport = RINGCONV_TRANSPORT_THREADS;
-  if (d->size > MAX_THREADS) {
-    rcrt_print_error(d, "the mesh has %" PRId64 " ranks, at most %d can be threads", d->size, MAX_THREADS);
+  if (d->size > RCRT_MAX_THREADS) {
+    rcrt_print_error(d, "the mesh has %" PRId64 " ranks, at most %d can be threads", d->size, RCRT_MAX_THREADS);
     return 1;
   }
   if (!rcrt_allocate_driver(d, text)) {

@@ -10,6 +10,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 typedef struct place {
@@ -25,6 +26,9 @@ typedef struct identity {
   char token[40];
 } identity;
 
+/* A launcher that is told of an end may drop what it has not passed on yet. */
+static void let_launcher_read(void) { nanosleep(&(struct timespec){0, 300000000}, NULL); }
+
 /* Ends all processes: nothing collective can be counted on any more. The alarm
  * ends this one where even MPI_Abort waits for a peer that is gone. */
 static int give_up(rcrt_driver *d, const place *p, int32_t code) {
@@ -32,6 +36,7 @@ static int give_up(rcrt_driver *d, const place *p, int32_t code) {
   fflush(stdout);
   if (code == RCRT_ERR_PEER) /* the rank that failed says why, and ends us */
     sleep(3);
+  let_launcher_read();
   alarm(5);
   p->mpi->abort_all(1);
   _exit(1);
@@ -80,8 +85,9 @@ static bool agree_on_program(rcrt_driver *d, const place *p) {
 }
 
 static int run_here(rcrt_driver *d, const place *p) {
-  ringconv_options options = {RINGCONV_ABI_VERSION, d->flags.timeout};
-  ringconv_world world = {.rank = p->rank, .size = p->size, .transport = RINGCONV_TRANSPORT_MPI, .mpi_comm = p->comm};
+  ringconv_options options = {.abi_version = RINGCONV_ABI_VERSION, .timeout = d->flags.timeout};
+  ringconv_world world = {.rank = p->rank, .size = p->size, .transport = RINGCONV_TRANSPORT_MPI, .mpi_comm = p->comm,
+                          .device = RINGCONV_DEVICE_AUTO};
   rcrt_rank r = {.driver = d,
                  .rank = p->rank,
                  .position = rcrt_mesh_position(&d->program->mesh, p->rank),
@@ -110,7 +116,7 @@ int rcrt_launch_mpi(rcrt_driver *d, const rcrt_launcher *launcher) {
   d->transport = RINGCONV_TRANSPORT_MPI;
   if (!p.mpi || p.mpi->init(text)) {
     if (launcher->rank > 0) /* the first process says it; give it the time */
-      nanosleep(&(struct timespec){0, 300000000}, NULL);
+      let_launcher_read();
     else
       rcrt_print_error(d, "%s", text);
     return 1;

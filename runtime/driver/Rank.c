@@ -105,10 +105,12 @@ static bool allocate_shards(rcrt_rank *r) {
     char text[RCRT_TEXT];
     int32_t o = i - program->num_inputs;
     rcrt_box(&program->mesh, operand, r->position, offsets, sizes);
-    void **data = o < 0 ? &r->in[i] : &r->out[o];
-    if (!rcrt_allocate_box(operand, sizes, data, text) ||
-        (o >= 0 && twice && !rcrt_allocate_box(operand, sizes, &r->other[o], text)))
-      return rcrt_rank_error(r, "%s", text);
+    if (o < 0 && !program->cuda && rcrt_input_in_place(r->driver, i, sizes))
+      continue;
+    void **data[] = {o < 0 ? &r->in[i] : &r->out[o], o >= 0 && twice ? &r->other[o] : NULL};
+    for (int k = 0; k < 2 && data[k]; ++k)
+      if (program->cuda ? !rcrt_device_allocate_host(r, i, data[k]) : !rcrt_allocate_box(operand, sizes, data[k], text))
+        return program->cuda ? false : rcrt_rank_error(r, "%s", text);
   }
   return true;
 }
@@ -120,7 +122,8 @@ static bool load_inputs(rcrt_rank *r) {
     int64_t offsets[RCRT_MAX_RANK], sizes[RCRT_MAX_RANK];
     char text[RCRT_TEXT];
     rcrt_box(&program->mesh, &program->inputs[i], r->position, offsets, sizes);
-    if (!rcrt_load_input(r->driver, i, offsets, sizes, r->in[i], text)) {
+    const void *shared = rcrt_input_in_place(r->driver, i, sizes);
+    if (!shared && !rcrt_load_input(r->driver, i, offsets, sizes, r->in[i], text)) {
       if (!r->code) { /* the file is at fault, whichever rank reads it */
         r->code = RCRT_ERR_ARGUMENT;
         snprintf(r->text, sizeof r->text, "%s", text);
@@ -128,10 +131,12 @@ static bool load_inputs(rcrt_rank *r) {
       return false;
     }
     if (program->inputs[i].flags & RINGCONV_PARAMETER)
-      r->parameters[parameters++] = r->in[i];
+      r->parameters[parameters++] = shared ? shared : r->in[i];
     else
       r->in_data[data++] = r->in[i];
   }
+  if (program->cuda && !rcrt_device_prepare(r))
+    return false;
   int32_t code = ringconv_session_set_parameters(r->session, r->parameters);
   return code ? session_error(r, code) : true;
 }
@@ -165,15 +170,20 @@ static bool run_all(rcrt_rank *r) {
   rcrt_driver *d = r->driver;
   double *seconds = rcrt_seconds_of(d, r->position);
   r->session->context.events.enabled = d->flags.trace != NULL;
+  if (d->program->cuda)
+    rcrt_device_time(r);
   bool same = true;
   for (int64_t run = 0; run < d->flags.repeat; ++run) {
     int64_t begin = rcrt_now();
-    int32_t code = ringconv_session_run(r->session, NULL, r->in_data, run ? r->other : r->out);
+    void **out = run ? r->other : r->out;
+    int32_t code = d->program->cuda ? rcrt_device_run(r) : ringconv_session_run(r->session, NULL, r->in_data, out);
+    seconds[run] = (double)(rcrt_now() - begin) * 1e-9;
+    if (!code && d->program->cuda)
+      code = rcrt_device_download(r, out);
     if (code) {
       r->fatal = d->transport == RINGCONV_TRANSPORT_MPI;
       return session_error(r, code);
     }
-    seconds[run] = (double)(rcrt_now() - begin) * 1e-9;
     /* The others go on: a difference ends the work at the agreement. */
     same = same && (run == 0 || same_outputs(r, run));
   }
@@ -294,6 +304,8 @@ void rcrt_run_rank(rcrt_rank *r) {
     return;
   if (d->transport == RINGCONV_TRANSPORT_MPI)
     d->epoch = rcrt_now();
+  if (d->program->cuda && !rcrt_agree(r, rcrt_device_connect(r)))
+    return;
   if (!rcrt_agree(r, run_all(r)))
     return;
   if (d->flags.check && !check(r))
@@ -313,10 +325,17 @@ static void free_all(void **data, int32_t count) {
 
 void rcrt_free_rank(rcrt_rank *r) {
   const ringconv_program *program = r->driver->program;
+  if (program->cuda) {
+    rcrt_device_free(r);
+    rcrt_device_free_host(r, r->in, program->num_inputs);
+    rcrt_device_free_host(r, r->out, program->num_outputs);
+    rcrt_device_free_host(r, r->other, program->num_outputs);
+  } else {
+    free_all(r->in, program->num_inputs);
+    free_all(r->out, program->num_outputs);
+    free_all(r->other, program->num_outputs);
+  }
   ringconv_session_destroy(r->session);
-  free_all(r->in, program->num_inputs);
-  free_all(r->out, program->num_outputs);
-  free_all(r->other, program->num_outputs);
   free(r->in_data);
   free(r->parameters);
 }

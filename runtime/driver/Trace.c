@@ -34,9 +34,10 @@ char *rcrt_trace_text(const rcrt_rank *r, size_t *size) {
     const rcrt_event *e = &events->events[i];
     fputs(",\n{\"name\": ", f);
     print_name(f, r->driver->program, e);
-    fprintf(f, ", \"cat\": \"%s\", \"ph\": \"X\", \"pid\": 0, \"tid\": %" PRId64 ", \"ts\": %.3f, \"dur\": %.3f}",
+    fprintf(f, ", \"cat\": \"%s\", \"ph\": \"X\", \"pid\": 0, \"tid\": %" PRId64 ", \"ts\": %.3f, \"dur\": %.3f, "
+               "\"args\": {\"id\": %" PRId64 "}}",
             kinds[e->kind], r->position, (double)(e->begin - r->driver->epoch) * 1e-3,
-            (double)(e->end - e->begin) * 1e-3);
+            (double)(e->end - e->begin) * 1e-3, e->id);
   }
   if (fclose(f)) {
     free(text);

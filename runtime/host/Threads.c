@@ -158,6 +158,13 @@ static int32_t timed_out(ringconv_context *context, const rcrt_group *group, con
                    sent->message->peer, context->timeout);
 }
 
+static int32_t threads_test(ringconv_context *context, rcrt_group *group, bool *done) {
+  const rcrt_message *missing;
+  int32_t code = take_messages(context, group, &missing);
+  *done = !code && !missing && !untaken(group);
+  return code;
+}
+
 static int32_t threads_wait(ringconv_context *context, rcrt_group *group) {
   link *l = link_of(context);
   int64_t deadline = rcrt_deadline(rcrt_now(), context->timeout);
@@ -228,6 +235,7 @@ static void threads_close(ringconv_context *context) {
 static const rcrt_transport threads = {
     .post = threads_post,
     .wait = threads_wait,
+    .test = threads_test,
     .poll = threads_poll,
     .fail = threads_fail,
     .abandon = threads_abandon,

@@ -219,28 +219,35 @@ static int32_t timed_out(ringconv_context *context, const rcrt_group *group, exc
                    peer, context->timeout);
 }
 
-static int32_t mpi_wait(ringconv_context *context, rcrt_group *group) {
+static int32_t mpi_test(ringconv_context *context, rcrt_group *group, bool *done) {
   link *l = link_of(context);
   exchange *x = group->transport;
-  int64_t deadline = 0;
   char text[RINGCONV_MPI_TEXT];
+  int complete = 0;
+  if (l->mpi->test(l->link, &x->batch, &complete, text))
+    return rcrt_fail(context, RCRT_ERR_TRANSPORT, "exchange %" PRId64 ": %s", group->exchange, text);
+  *done = complete;
+  int32_t code = complete ? check_sizes(context, group, x) : RCRT_OK;
+  return code || !complete ? code : finish(context, group, x);
+}
+
+static int32_t mpi_wait(ringconv_context *context, rcrt_group *group) {
+  exchange *x = group->transport;
+  int64_t deadline = 0;
   for (int64_t polls = 0;; ++polls) {
-    int done = 0;
-    if (l->mpi->test(l->link, &x->batch, &done, text))
-      return rcrt_fail(context, RCRT_ERR_TRANSPORT, "exchange %" PRId64 ": %s", group->exchange, text);
-    if (done)
-      break;
+    bool done = false;
+    int32_t code = mpi_test(context, group, &done);
+    if (code || done)
+      return code;
     if (!deadline) /* most waits never look at the clock */
       deadline = rcrt_deadline(rcrt_now(), context->timeout);
-    int32_t code = polls % 16 == 15 ? told(context) : RCRT_OK;
+    code = polls % 16 == 15 ? told(context) : RCRT_OK;
     if (code)
       return code;
     if (rcrt_now() > deadline)
       return timed_out(context, group, x);
     rest(polls);
   }
-  int32_t code = check_sizes(context, group, x);
-  return code ? code : finish(context, group, x);
 }
 
 static void mpi_fail(ringconv_context *context) {
@@ -279,6 +286,7 @@ static void mpi_close(ringconv_context *context) {
 static const rcrt_transport transport = {
     .post = mpi_post,
     .wait = mpi_wait,
+    .test = mpi_test,
     .poll = told,
     .fail = mpi_fail,
     .abandon = mpi_abandon,

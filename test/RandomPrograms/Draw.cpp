@@ -97,6 +97,7 @@ int Drawer::addArgument(const Shape &shape, std::optional<Sharding> sharding, in
   Argument a{dtype, shape, std::move(sharding), r.chance(35), fill, reach};
   nodes.push_back({true, p.arguments.size()});
   p.arguments.push_back(a);
+  p.arguments.back().wantsGrad = p.gradient && r.chance(60);
   types.push_back({dtype, shape});
   return int(types.size()) - 1;
 }
@@ -114,10 +115,10 @@ bool Drawer::addOp(const Op &op, bool small) {
 void Drawer::drawFirst() {
   static const DType kinds[] = {DType::F32, DType::F64, DType::F16, DType::BF16, DType::I8};
   static const int64_t most[] = {1, 40, 14, 7, 5, 4};
-  dtype = kinds[r.pick({44, 13, 13, 13, 17})];
+  dtype = kinds[r.pick({44, 13, 13, 13, p.gradient ? 0 : 17})];
   int spatial = r.pick({7, 25, 34, 18, 8, 8});
   if (isFloat(dtype))
-    fill = Argument::Fill(r.pick({75, 20, 5}));
+    fill = Argument::Fill(r.pick({75, 20, p.gradient ? 0 : 5}));
   dims = drawLayout(spatial);
   Shape shape;
   static const int64_t channels[] = {1, 2, 3, 4, 6, 8, 16};
@@ -224,9 +225,9 @@ std::optional<Program> Drawer::run() {
   return program;
 }
 
-Program randprog::draw(uint64_t seed) {
+Program randprog::draw(uint64_t seed, bool gradient) {
   for (uint64_t attempt = 0;; ++attempt)
-    if (auto program = Drawer(seed + attempt * 0x5851f42d4c957f2du).run()) {
+    if (auto program = Drawer(seed + attempt * 0x5851f42d4c957f2du, gradient).run()) {
       program->seed = seed;
       return *program;
     }

@@ -11,7 +11,10 @@ namespace randprog {
 
 class Drawer {
 public:
-  explicit Drawer(uint64_t seed) : r(seed) { p.seed = seed; }
+  Drawer(uint64_t seed, bool gradient) : r(seed) {
+    p.seed = seed;
+    p.gradient = gradient;
+  }
   std::optional<Program> run();
 
 private:

@@ -4,7 +4,7 @@
 // bound on what a correct computation may differ by. It is 0, so that equality
 // is asked for, where sums are of integers small enough for every partial sum
 // to be exact, and where an operation is rounded correctly.
-#include "Program.h"
+#include "Evaluate.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,129 +12,20 @@
 using namespace randprog;
 
 namespace {
-/// Counts through all indices of a shape, the last fastest.
-class Counter {
-public:
-  explicit Counter(const Shape &shape) : shape(shape), index(shape.size(), 0), left(count(shape)) {}
-  bool done() const { return left == 0; }
-  void next() {
-    --left;
-    for (size_t d = shape.size(); d-- > 0;) {
-      if (++index[d] < shape[d])
-        return;
-      index[d] = 0;
-    }
-  }
-  const Shape &operator*() const { return index; }
-
-private:
-  Shape shape, index;
-  int64_t left;
-};
-
-int64_t linear(const Shape &shape, const Shape &index) {
-  int64_t at = 0;
-  for (size_t d = 0; d < shape.size(); ++d)
-    at = at * shape[d] + index[d];
-  return at;
-}
-
-/// A sum and what is known of its error.
-struct Sum {
-  double value = 0, magnitude = 0, error = 0;
-  int64_t terms = 0;
-  bool integers = true;
-
-  void add(double v, double e) {
-    value += v;
-    magnitude += std::fabs(v);
-    error += e;
-    integers &= v == std::floor(v);
-    ++terms;
-  }
-  /// Adds what any order of additions in `type` may lose.
-  void finish(DType type) {
-    double limit = type == DType::F64 ? 0x1p53 : 0x1p24;
-    if (isFloat(type) && (!integers || error > 0 || !(magnitude <= limit)))
-      error += (terms + 2) * epsilon(type) * magnitude;
-  }
-};
-
-void set(Tensor &t, int64_t at, double value, double bound, DType through) {
-  DType type = t.type.dtype;
-  double v = roundTo(type, isFloat(type) ? roundTo(through, value) : value);
-  if (!std::isfinite(v))
-    bound = 0;
-  else if (bound > 0)
-    bound += epsilon(type) * std::fabs(v) + (type == DType::F16 ? 0x1p-24 : 0);
-  t.values[at] = v;
-  t.bounds[at] = bound;
-}
-
-Tensor makeTensor(const Type &type) {
-  size_t n = size_t(count(type.shape));
-  return {type, std::vector<double>(n), std::vector<double>(n)};
-}
-
-/// Where the dimensions with a spatial number stand.
-Shape spatialPart(const Op &op, const Dims &dims, const Shape &index) {
-  Shape part;
-  for (size_t n = 0; n < op.windows.size(); ++n)
-    part.push_back(index[positionOf(dims, int(n))]);
-  return part;
-}
-
-Shape tapShape(const Op &op) {
-  Shape shape;
-  for (const Window &w : op.windows)
-    shape.push_back(w.size);
-  return shape;
-}
-
-/// Sets the spatial entries of `index` to what the taps read; false if one
-/// reads nothing.
-bool readAt(const Op &op, const Shape &input, const Shape &out, const Shape &taps, Shape &index) {
-  for (size_t n = 0; n < op.windows.size(); ++n) {
-    int d = positionOf(op.inputDims, int(n));
-    index[d] = elementOf(op.windows[n], input[d], out[n], taps[n]);
-    if (index[d] < 0)
-      return false;
-  }
-  return true;
-}
-
 void conv(const Op &op, const std::vector<Tensor> &env, Tensor &y) {
   const Tensor &x = env[op.operands[0]], &w = env[op.operands[1]];
-  const Shape &xs = x.type.shape, &ws = w.type.shape;
-  int64_t outs = ws[positionOf(op.filterDims, kFirst)], ins = ws[positionOf(op.filterDims, kSecond)];
-  int yb = positionOf(op.outputDims, kFirst), yf = positionOf(op.outputDims, kSecond);
-  int xb = positionOf(op.inputDims, kFirst), xf = positionOf(op.inputDims, kSecond);
-  int64_t batch = y.type.shape[yb];
   DType acc = accumulation(x.type.dtype);
+  std::vector<Sum> sums(y.values.size());
+  forProducts(op, x.type.shape, w.type.shape, y.type.shape, [&](int64_t o, int64_t a, int64_t b) {
+    sums[o].addProduct(x.values[a], x.bounds[a], w.values[b], w.bounds[b]);
+  });
+  int yf = positionOf(op.outputDims, kSecond);
   for (Counter o(y.type.shape); !o.done(); o.next()) {
-    int64_t feature = (*o)[yf];
-    int64_t featureGroup = feature / (outs / op.featureGroups), batchGroup = feature / (outs / op.batchGroups);
-    Shape at = spatialPart(op, op.outputDims, *o), xi(xs.size()), wi(ws.size());
-    Sum sum;
-    xi[xb] = batchGroup * batch + (*o)[yb];
-    wi[positionOf(op.filterDims, kFirst)] = feature;
-    for (Counter t(tapShape(op)); !t.done(); t.next()) {
-      if (!readAt(op, xs, at, *t, xi))
-        continue;
-      for (size_t n = 0; n < op.windows.size(); ++n)
-        wi[positionOf(op.filterDims, int(n))] = op.windows[n].reverse ? op.windows[n].size - 1 - (*t)[n] : (*t)[n];
-      for (int64_t i = 0; i < ins; ++i) {
-        xi[xf] = featureGroup * ins + i;
-        wi[positionOf(op.filterDims, kSecond)] = i;
-        int64_t a = linear(xs, xi), b = linear(ws, wi);
-        double u = x.values[a], v = w.values[b], eu = x.bounds[a], ev = w.bounds[b];
-        sum.add(u * v, eu > 0 || ev > 0 ? std::fabs(u) * ev + std::fabs(v) * eu + eu * ev : 0);
-      }
-    }
+    int64_t at = linear(y.type.shape, *o);
     if (op.operands.size() > 2)
-      sum.add(env[op.operands[2]].values[feature], env[op.operands[2]].bounds[feature]);
-    sum.finish(acc);
-    set(y, linear(y.type.shape, *o), sum.value, sum.error, acc);
+      sums[at].add(env[op.operands[2]].values[(*o)[yf]], env[op.operands[2]].bounds[(*o)[yf]]);
+    sums[at].finish(acc);
+    set(y, at, sums[at].value, sums[at].error, acc);
   }
 }
 
@@ -142,30 +33,28 @@ void pool(const Op &op, const std::vector<Tensor> &env, Tensor &y) {
   const Tensor &x = env[op.operands[0]];
   int64_t window = count(tapShape(op));
   DType acc = accumulation(x.type.dtype);
-  for (Counter o(y.type.shape); !o.done(); o.next()) {
-    Shape at = spatialPart(op, op.outputDims, *o), xi(x.type.shape.size());
-    for (int letter : {kFirst, kSecond})
-      if (int d = positionOf(op.inputDims, letter); d >= 0)
-        xi[d] = (*o)[positionOf(op.outputDims, letter)];
+  struct State {
     Sum sum;
     double most = -HUGE_VAL, bound = 0;
-    for (Counter t(tapShape(op)); !t.done(); t.next()) {
-      if (!readAt(op, x.type.shape, at, *t, xi))
-        continue;
-      int64_t a = linear(x.type.shape, xi);
-      sum.add(x.values[a], x.bounds[a]);
-      if (!std::isnan(most) && !(x.values[a] <= most))
-        most = x.values[a];
-      bound = std::max(bound, x.bounds[a]);
-    }
-    int64_t place = linear(y.type.shape, *o), taps = op.pool == Pool::Avg ? sum.terms : window;
-    sum.finish(acc);
+  };
+  std::vector<State> states(y.values.size());
+  forTaps(op, x.type.shape, y.type.shape, [&](int64_t o, int64_t a) {
+    State &s = states[o];
+    s.sum.add(x.values[a], x.bounds[a]);
+    if (!std::isnan(s.most) && !(x.values[a] <= s.most))
+      s.most = x.values[a];
+    s.bound = std::max(s.bound, x.bounds[a]);
+  });
+  for (size_t o = 0; o < states.size(); ++o) {
+    State &s = states[o];
+    int64_t taps = op.pool == Pool::Avg ? s.sum.terms : window;
+    s.sum.finish(acc);
     if (op.pool == Pool::Max)
-      set(y, place, most, bound, acc);
+      set(y, o, s.most, s.bound, acc);
     else if (op.pool == Pool::Sum)
-      set(y, place, sum.value, sum.error, acc);
+      set(y, o, s.sum.value, s.sum.error, acc);
     else
-      set(y, place, taps ? sum.value / double(taps) : 0, taps ? sum.error / double(taps) : 0, acc);
+      set(y, o, taps ? s.sum.value / double(taps) : 0, taps ? s.sum.error / double(taps) : 0, acc);
   }
 }
 
@@ -208,10 +97,10 @@ void binary(const Op &op, const Tensor &a, const Tensor &b, Tensor &y) {
   }
 }
 
-/// Result elements that are elements of the operand, at `from` of the index.
-template <typename From> void move(const Tensor &x, Tensor &y, From from) {
+/// Result elements that are elements of the operand.
+void move(const Op &op, const Tensor &x, Tensor &y) {
   for (Counter o(y.type.shape); !o.done(); o.next()) {
-    int64_t at = linear(y.type.shape, *o), source = linear(x.type.shape, from(*o));
+    int64_t at = linear(y.type.shape, *o), source = linear(x.type.shape, sourceOf(op, *o));
     y.values[at] = x.values[source];
     y.bounds[at] = x.bounds[source];
   }
@@ -226,10 +115,7 @@ void place(const Op &op, const std::vector<Tensor> &env, Tensor &y) {
   for (int operand : op.operands) {
     const Tensor &x = env[operand];
     for (Counter i(x.type.shape); !i.done(); i.next()) {
-      Shape index = *i;
-      for (size_t d = 0; d < index.size(); ++d)
-        index[d] += pad ? op.offsets[d] : int(d) == op.order[0] ? behind : 0;
-      int64_t at = linear(y.type.shape, index), source = linear(x.type.shape, *i);
+      int64_t at = linear(y.type.shape, placeOf(op, *i, behind)), source = linear(x.type.shape, *i);
       y.values[at] = x.values[source];
       y.bounds[at] = x.bounds[source];
     }
@@ -255,32 +141,25 @@ void evaluateOp(const Op &op, const std::vector<Tensor> &env, Tensor &y) {
       set(y, i, op.number, 0, op.result);
     return;
   case Kind::Transpose:
-    return move(env[op.operands[0]], y, [&](const Shape &o) {
-      Shape index(o.size());
-      for (size_t d = 0; d < o.size(); ++d)
-        index[op.order[d]] = o[d];
-      return index;
-    });
   case Kind::Broadcast:
-    return move(env[op.operands[0]], y, [&](const Shape &o) {
-      Shape index;
-      for (int d : op.order)
-        index.push_back(o[d]);
-      return index;
-    });
   case Kind::Slice:
-    return move(env[op.operands[0]], y, [&](const Shape &o) {
-      Shape index(o.size());
-      for (size_t d = 0; d < o.size(); ++d)
-        index[d] = op.offsets[d] + o[d] * op.strides[d];
-      return index;
-    });
+    return move(op, env[op.operands[0]], y);
   case Kind::Concat:
   case Kind::Pad:
     return place(op, env, y);
   }
 }
 } // namespace
+
+Tensor randprog::makeSeed(const Program &p, int i, const Type &type) {
+  Tensor t = makeTensor(type);
+  for (size_t at = 0; at < t.values.size(); ++at) {
+    Random random(p.seed * 7919 + uint64_t(i) * 104729 + at);
+    random.next();
+    t.values[at] = double(random.between(-2, 2));
+  }
+  return t;
+}
 
 Tensor randprog::makeInput(const Program &p, int argument) {
   const Argument &a = p.arguments[argument];

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //   ringconv-random-programs [--seed=N] [--count=N] [--jobs=N] [--print]
-//                            [--reduce=N] [--minimum-share=PERCENT]
+//                            [--reduce=N] [--minimum-share=PERCENT] [--gradient]
 //
+// --gradient: what is compiled and compared are the gradients of each program.
 // Program i of a run has seed SEED + i: `--seed=THAT --count=1 --print` shows
 // and repeats a failing one. Programs run in forked batches, so that a crash or
 // a hang is a failure with a seed, and memory of compiled code is given back.
@@ -26,7 +27,7 @@ struct Settings {
   uint64_t seed = 1;
   int64_t count = 100, jobs = 1, batch = 40, reductions = 3;
   double minimumShare = 0;
-  bool print = false;
+  bool print = false, gradient = false;
   RunSettings run;
 };
 
@@ -50,7 +51,7 @@ constexpr unsigned kHangSeconds = 120;
     fprintf(out, "B %llu\n", (unsigned long long)seed);
     fflush(out);
     alarm(kHangSeconds);
-    Program p = draw(seed);
+    Program p = draw(seed, s.gradient);
     if (s.print)
       printf("// seed %llu%s\n%s\n", (unsigned long long)seed, p.vectorize ? "" : ", plain loops", text(p).c_str());
     fflush(stdout);
@@ -210,7 +211,7 @@ std::string kindOf(const std::string &why) {
 }
 
 void showReduced(const Failure &failure, const Settings &s) {
-  Program p = draw(failure.seed);
+  Program p = draw(failure.seed, s.gradient);
   std::string kind = kindOf(failure.why), why = failure.why;
   Program small = reduce(p, [&](const Program &candidate) {
     std::string now = runAlone(candidate, s);
@@ -243,13 +244,14 @@ bool parse(int argc, char **argv, Settings &s) {
     bool known = flag(w, "--seed", [&](const char *v) { s.seed = strtoull(v, nullptr, 10); }) ||
                  flag(w, "--count", number(s.count)) || flag(w, "--jobs", number(s.jobs)) ||
                  flag(w, "--batch", number(s.batch)) || flag(w, "--reduce", number(s.reductions)) ||
+                 flag(w, "--gradient", [&](const char *) { s.gradient = true; }) ||
                  flag(w, "--print", [&](const char *) { s.print = true; }) ||
                  flag(w, "--target-cpu", [&](const char *v) { s.run.cpu = v; }) ||
                  flag(w, "--minimum-share", [&](const char *v) { s.minimumShare = atof(v); });
     if (!known) {
       fprintf(stderr,
               "%s: unknown word %s\nusage: ringconv-random-programs [--seed=N] [--count=N] [--jobs=N] [--batch=N]\n"
-              "  [--reduce=N] [--print] [--target-cpu=NAME] [--minimum-share=PERCENT]\n",
+              "  [--reduce=N] [--gradient] [--print] [--target-cpu=NAME] [--minimum-share=PERCENT]\n",
               argv[0], w);
       return false;
     }

@@ -166,6 +166,10 @@ private:
         return false;
       if (p.arguments[operand].sharding)
         source = (*p.arguments[operand].sharding)[from];
+      // A bias that is cut otherwise makes the result move.
+      if (ofFilter && op.operands.size() > 2 && op.operands[2] < int(p.arguments.size()) &&
+          p.arguments[op.operands[2]].sharding && (*p.arguments[op.operands[2]].sharding)[0].axes != cut.axes)
+        return false;
       bool same = cut.axes == source.axes && (number >= 0 || cut.cuts == source.cuts);
       if ((!same && (!source.axes.empty() || usesAny(op, cut.axes))) || (ofFilter && cutsInsideGroup(op, cut, result)))
         return false;

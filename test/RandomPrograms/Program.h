@@ -90,6 +90,7 @@ struct Argument {
   bool parameter = false;
   enum Fill { Integers, Fractions, Special } fill = Integers;
   int64_t reach = 4; ///< integers in [-reach, reach]
+  bool wantsGrad = false;
 };
 
 struct Result {
@@ -108,6 +109,8 @@ struct Program {
   /// Run a second time: the same bits. Run on one rank too: the same bits where
   /// no sum crosses ranks.
   bool twice = false, single = false;
+  /// What is run are the gradients of the program.
+  bool gradient = false;
 
   int numValues() const { return int(arguments.size() + ops.size()); }
   Op *op(int value) { return value < int(arguments.size()) ? nullptr : &ops[value - arguments.size()]; }
@@ -131,11 +134,20 @@ struct Tensor {
   std::vector<double> values, bounds;
 };
 Tensor makeInput(const Program &program, int argument);
+/// Of all values.
 std::vector<Tensor> evaluate(const Program &program, const std::vector<Tensor> &inputs);
+/// The arguments whose gradients are wanted: those marked, else all floats.
+std::vector<int> gradientArguments(const Program &program);
+/// Their gradients, given all values and the gradients of the results.
+std::vector<Tensor> gradients(const Program &program, const std::vector<Tensor> &values,
+                              const std::vector<Tensor> &seeds);
+/// Values for the gradient of result `i`.
+Tensor makeSeed(const Program &program, int i, const Type &type);
 /// Multiply-adds, to keep programs small.
 int64_t cost(const Program &program, const std::vector<Type> &types);
 
-Program draw(uint64_t seed);
+/// gradient: one whose gradients exist, floats only.
+Program draw(uint64_t seed, bool gradient = false);
 
 using Features = std::map<std::string, int64_t>;
 /// What the text shows; Run adds what only the compiled program knows.

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Compiles a program through lib/Target, runs its ranks as threads through the
-// runtime's C interface, and compares every element with the evaluation.
+// Compiles a program, or its gradients, through lib/Target, runs its ranks as
+// threads through the runtime's C interface, and compares every element with the
+// evaluation.
 #include "Messages.h"
 
+#include "ringconv/Dialect/RingConv/Transforms/Passes.h"
 #include "ringconv/Pipelines/Pipelines.h"
 #include "ringconv/Runtime/Session.h"
 #include "ringconv/Target/Compiler.h"
@@ -11,6 +13,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/raw_ostream.h"
@@ -96,6 +99,30 @@ std::string show(const Box &box) {
   return s;
 }
 
+/// An argument or a result of what is run. `known`: the sharding must be this
+/// (none: whole); else it is the compiler's choice.
+struct Operand {
+  Type type;
+  std::optional<Sharding> sharding;
+  bool known = true, parameter = false;
+};
+
+struct Signature {
+  std::vector<Operand> inputs, outputs;
+};
+
+Signature signatureOf(const Program &p, const std::vector<Type> &types) {
+  Signature s;
+  for (const Argument &a : p.arguments)
+    s.inputs.push_back({{a.type, a.shape}, a.sharding, true, a.parameter});
+  for (const Result &r : p.results)
+    (p.gradient ? s.inputs : s.outputs).push_back({types[r.value], r.sharding, r.sharding.has_value()});
+  if (p.gradient)
+    for (int i : gradientArguments(p))
+      s.outputs.push_back({{p.arguments[i].type, p.arguments[i].shape}, p.arguments[i].sharding});
+  return s;
+}
+
 /// Calls `each(global element, local element)` for the elements of a box.
 template <typename Each> void forBox(const Shape &shape, const Box &box, Each each) {
   int64_t n = count(box.sizes);
@@ -118,6 +145,8 @@ struct Compiler {
   mlir::DialectRegistry registry;
   std::unique_ptr<mlir::MLIRContext> context;
   std::string errors;
+  /// Code of all programs of the batch: it must outlive their sessions.
+  std::vector<ringconv::LoadedProgram> loaded;
 
   Compiler() {
     ringconv::registerDialects(registry);
@@ -138,17 +167,30 @@ struct Compiler {
     if (!module)
       return nullptr;
     ringconv::CompileOptions options;
+    if (p.gradient) {
+      mlir::PassManager passes(context.get());
+      passes.addPass(ringconv::createRaisePass());
+      passes.addPass(ringconv::createDifferentiatePass());
+      if (failed(passes.run(*module)))
+        return nullptr;
+      options.entry = "main_grad";
+    }
     options.cpu = settings.cpu;
     options.reference = false;
     options.vectorize = p.vectorize;
     options.overlap = p.overlap;
     options.alwaysOverlap = p.alwaysOverlap;
     options.mergeHalos = p.merge;
-    auto program = ringconv::compileHost(*module, options);
+    auto program = ringconv::compileProgram(*module, options);
     if (failed(program))
       return nullptr;
-    auto loaded = ringconv::loadInProcess(std::move(*program));
-    return failed(loaded) ? nullptr : static_cast<const ringconv_program *>(*loaded);
+    auto code = ringconv::loadInProcess(std::move(*program));
+    if (!code) {
+      errors += llvm::toString(code.takeError());
+      return nullptr;
+    }
+    loaded.push_back(std::move(*code));
+    return loaded.back().descriptor;
   }
 };
 
@@ -164,9 +206,11 @@ struct Rank {
   std::string error;
 };
 
-std::string session(const ringconv_program *program, const Program &p, const ringconv_world &world, double timeout,
-                    Rank &rank) {
-  ringconv_options options{RINGCONV_ABI_VERSION, timeout};
+std::string session(const ringconv_program *program, const Program &p, const Signature &signature,
+                    const ringconv_world &world, double timeout, Rank &rank) {
+  ringconv_options options{};
+  options.abi_version = RINGCONV_ABI_VERSION;
+  options.timeout = timeout;
   ringconv_session *session = nullptr;
   int code = ringconv_session_create(program, &session, &world, &options);
   llvm::scope_exit destroy([&] { ringconv_session_destroy(session); });
@@ -177,9 +221,9 @@ std::string session(const ringconv_program *program, const Program &p, const rin
     return error("create");
   std::vector<const void *> in, parameters;
   std::vector<void *> out, again;
-  size_t inputs = p.arguments.size();
+  size_t inputs = signature.inputs.size();
   for (size_t i = 0; i < inputs; ++i)
-    (p.arguments[i].parameter ? parameters : in).push_back(rank.data[i].data());
+    (signature.inputs[i].parameter ? parameters : in).push_back(rank.data[i].data());
   for (size_t i = inputs; i < rank.data.size(); ++i) {
     out.push_back(rank.data[i].data());
     again.push_back(rank.again[i - inputs].data());
@@ -196,18 +240,17 @@ std::string session(const ringconv_program *program, const Program &p, const rin
 
 /// Boxes of one rank, by the runtime; an error where they are not what the
 /// annotations say.
-std::string findBoxes(const ringconv_program *program, const Program &p, const std::vector<Type> &types,
+std::string findBoxes(const ringconv_program *program, const Program &p, const Signature &signature,
                       const ringconv_world &world, Rank &rank) {
-  size_t inputs = p.arguments.size();
-  for (size_t i = 0; i < inputs + p.results.size(); ++i) {
-    const Shape &shape = i < inputs ? p.arguments[i].shape : types[p.results[i - inputs].value].shape;
+  size_t inputs = signature.inputs.size();
+  for (size_t i = 0; i < inputs + signature.outputs.size(); ++i) {
+    const Operand &operand = i < inputs ? signature.inputs[i] : signature.outputs[i - inputs];
+    const Shape &shape = operand.type.shape;
     Box box{Shape(shape.size()), Shape(shape.size())};
     if (ringconv_shard(program, &world, int32_t(i), box.offsets.data(), box.sizes.data()))
       return "ringconv_shard fails for operand " + std::to_string(i);
-    bool known = i < inputs || p.results[i - inputs].sharding;
-    Box expected =
-        annotatedBox(p, i < inputs ? p.arguments[i].sharding : p.results[i - inputs].sharding, shape, world.rank);
-    if (known && !(box == expected))
+    Box expected = annotatedBox(p, operand.sharding, shape, world.rank);
+    if (operand.known && !(box == expected))
       return "rank " + std::to_string(world.rank) + ": operand " + std::to_string(i) + " has box " + show(box) +
              "expected " + show(expected);
     rank.boxes.push_back(box);
@@ -215,18 +258,23 @@ std::string findBoxes(const ringconv_program *program, const Program &p, const s
   return "";
 }
 
-std::string runRanks(const ringconv_program *program, const Program &p, const std::vector<Type> &types,
+std::string runRanks(const ringconv_program *program, const Program &p, const Signature &signature,
                      const std::vector<Tensor> &inputs, double timeout, std::vector<Rank> &ranks) {
   ringconv_team *team = ringconv_team_create(int64_t(ranks.size()));
   std::vector<ringconv_world> worlds;
   for (size_t r = 0; r < ranks.size(); ++r) {
-    worlds.push_back({int64_t(r), int64_t(ranks.size()), RINGCONV_TRANSPORT_THREADS, team, 0});
+    ringconv_world world{};
+    world.rank = r;
+    world.size = ranks.size();
+    world.transport = RINGCONV_TRANSPORT_THREADS;
+    world.team = team;
+    worlds.push_back(world);
     Rank &rank = ranks[r];
-    if (std::string why = findBoxes(program, p, types, worlds[r], rank); !why.empty())
+    if (std::string why = findBoxes(program, p, signature, worlds[r], rank); !why.empty())
       return ringconv_team_destroy(team), why;
     for (size_t i = 0; i < rank.boxes.size(); ++i) {
       bool input = i < inputs.size();
-      DType type = input ? inputs[i].type.dtype : types[p.results[i - inputs.size()].value].dtype;
+      DType type = input ? inputs[i].type.dtype : signature.outputs[i - inputs.size()].type.dtype;
       // Outputs start as bytes that no correct result has by accident.
       rank.data.emplace_back(count(rank.boxes[i].sizes) * bytesOf(type) + 1, char(0x5b));
       if (!input)
@@ -239,7 +287,7 @@ std::string runRanks(const ringconv_program *program, const Program &p, const st
   }
   std::vector<std::thread> threads;
   for (size_t r = 0; r < ranks.size(); ++r)
-    threads.emplace_back([&, r] { ranks[r].error = session(program, p, worlds[r], timeout, ranks[r]); });
+    threads.emplace_back([&, r] { ranks[r].error = session(program, p, signature, worlds[r], timeout, ranks[r]); });
   for (std::thread &thread : threads)
     thread.join();
   ringconv_team_destroy(team);
@@ -261,10 +309,11 @@ bool agrees(double got, double want, double bound) {
   return got == want || (std::isfinite(want) && std::fabs(got - want) <= bound);
 }
 
-std::string compareResult(const Program &p, size_t index, const Tensor &want, const std::vector<Rank> &ranks) {
+/// `operand`: number of the result among all operands.
+std::string compareResult(const Program &p, size_t index, size_t operand, const Tensor &want,
+                          const std::vector<Rank> &ranks) {
   DType type = want.type.dtype;
   int64_t bytes = bytesOf(type);
-  size_t operand = p.arguments.size() + index;
   std::vector<std::string> written(want.values.size());
   std::string why;
   for (size_t r = 0; r < ranks.size() && why.empty(); ++r)
@@ -310,10 +359,9 @@ Program onOneRank(Program p) {
   return p;
 }
 
-/// Bytes of result `index` as a whole; NaNs, whose bits mean nothing, as 0.
-std::vector<char> gather(const Program &p, size_t index, const Type &type, const std::vector<Rank> &ranks) {
+/// Bytes of an operand as a whole; NaNs, whose bits mean nothing, as 0.
+std::vector<char> gather(size_t operand, const Type &type, const std::vector<Rank> &ranks) {
   int64_t bytes = bytesOf(type.dtype);
-  size_t operand = p.arguments.size() + index;
   std::vector<char> all(count(type.shape) * bytes);
   for (const Rank &rank : ranks)
     forBox(type.shape, rank.boxes[operand], [&](int64_t global, int64_t local) {
@@ -384,18 +432,24 @@ std::string checkMessages(const Program &p, const std::vector<Type> &types, cons
 }
 
 std::string compareWithOneRank(Compiler &compiler, const Program &p, const RunSettings &settings,
-                               const std::vector<Type> &types, const std::vector<Tensor> &inputs,
+                               const Signature &signature, const std::vector<Tensor> &inputs,
                                const std::vector<Rank> &ranks) {
   Program one = onOneRank(p);
   const ringconv_program *program = compiler.compile(one, settings);
   if (!program)
     return "does not compile for one rank: " + compiler.errors;
   std::vector<Rank> single(1);
-  if (std::string why = runRanks(program, one, types, inputs, settings.timeout, single); !why.empty())
+  Signature whole = signature;
+  for (Operand &operand : whole.inputs)
+    operand.sharding.reset();
+  for (Operand &operand : whole.outputs)
+    operand.sharding.reset();
+  if (std::string why = runRanks(program, one, whole, inputs, settings.timeout, single); !why.empty())
     return "on one rank: " + why;
-  for (size_t i = 0; i < p.results.size(); ++i) {
-    const Type &type = types[p.results[i].value];
-    std::vector<char> a = gather(p, i, type, ranks), b = gather(one, i, type, single);
+  for (size_t i = 0; i < signature.outputs.size(); ++i) {
+    const Type &type = signature.outputs[i].type;
+    size_t operand = signature.inputs.size() + i;
+    std::vector<char> a = gather(operand, type, ranks), b = gather(operand, type, single);
     for (size_t at = 0; at < a.size(); at += bytesOf(type.dtype))
       if (std::memcmp(&a[at], &b[at], bytesOf(type.dtype)))
         return "result " + std::to_string(i) + ", element " + std::to_string(at / bytesOf(type.dtype)) +
@@ -418,17 +472,27 @@ Outcome randprog::run(const Program &p, const RunSettings &settings) {
   std::vector<Tensor> inputs;
   for (size_t i = 0; i < p.arguments.size(); ++i)
     inputs.push_back(makeInput(p, int(i)));
+  std::vector<Tensor> values = evaluate(p, inputs), expected;
+  for (const Result &r : p.results)
+    expected.push_back(values[r.value]);
+  if (p.gradient) {
+    std::vector<Tensor> seeds;
+    for (size_t i = 0; i < p.results.size(); ++i)
+      seeds.push_back(makeSeed(p, int(i), (*types)[p.results[i].value]));
+    expected = gradients(p, values, seeds);
+    inputs.insert(inputs.end(), seeds.begin(), seeds.end());
+  }
+  Signature signature = signatureOf(p, *types);
   std::vector<Rank> ranks(p.mesh.size());
-  outcome.why = runRanks(program, p, *types, inputs, settings.timeout, ranks);
-  std::vector<Tensor> values = evaluate(p, inputs);
-  for (size_t i = 0; i < p.results.size() && outcome.why.empty(); ++i)
-    outcome.why = compareResult(p, i, values[p.results[i].value], ranks);
+  outcome.why = runRanks(program, p, signature, inputs, settings.timeout, ranks);
+  for (size_t i = 0; i < expected.size() && outcome.why.empty(); ++i)
+    outcome.why = compareResult(p, i, inputs.size() + i, expected[i], ranks);
   bool sums = std::any_of(ranks.begin(), ranks.end(), [](const Rank &r) { return r.counters.reductions > 0; });
   // Sums send messages of their own.
-  if (outcome.why.empty() && !sums)
+  if (outcome.why.empty() && !sums && !p.gradient)
     outcome.why = checkMessages(p, *types, ranks, outcome);
   if (p.single && !sums && outcome.why.empty())
-    outcome.why = compareWithOneRank(compiler, p, settings, *types, inputs, ranks);
+    outcome.why = compareWithOneRank(compiler, p, settings, signature, inputs, ranks);
   outcome.ok = outcome.why.empty();
   return outcome;
 }

@@ -230,6 +230,8 @@ std::string randprog::text(const Program &p) {
       attrs = "ringconv.sharding = #ringconv.sharding" + shardingText(p.mesh, *a.sharding);
     if (a.parameter)
       attrs += std::string(attrs.empty() ? "" : ", ") + "ringconv.parameter";
+    if (a.wantsGrad)
+      attrs += std::string(attrs.empty() ? "" : ", ") + "ringconv.wants_grad";
     w.out += (i ? ",\n    " : "") + w.name(int(i)) + ": " + w.type(int(i)) + (attrs.empty() ? "" : " {" + attrs + "}");
   }
   w.out += ")\n    -> (";

@@ -334,7 +334,7 @@ static void expect_refused(ringconv_program p, ringconv_world world, const ringc
 static void test_create_refuses(void) {
   ringconv_program p = small_program(), q = p;
   ringconv_world world = {.size = 1}, pair = {.size = 2};
-  ringconv_options old = {.abi_version = 7}, negative = {RINGCONV_ABI_VERSION, -1};
+  ringconv_options old = {.abi_version = 7}, negative = {.abi_version = RINGCONV_ABI_VERSION, .timeout = -1};
   expect_refused(p, pair, NULL, "mesh <[]> has size 1, but the number of threads is 2");
   expect_refused(p, world, &old, "the caller was compiled for ABI version 7, the runtime has");
   expect_refused(p, world, &negative, "a timeout of -1 s");

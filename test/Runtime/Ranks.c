@@ -50,7 +50,7 @@ static void run_session(thread *t, const ringconv_program *program) {
     world.transport = RINGCONV_TRANSPORT_MPI;
     world.mpi_comm = mpi_comm;
   }
-  ringconv_options options = {RINGCONV_ABI_VERSION, t->j->timeout};
+  ringconv_options options = {.abi_version = RINGCONV_ABI_VERSION, .timeout = t->j->timeout};
   int32_t code = ringconv_session_create(program, &session, &world, &options);
   int64_t position = t->rank;
   for (int64_t p = 0; t->j->device_ids && p < t->size; ++p)

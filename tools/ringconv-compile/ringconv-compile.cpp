@@ -3,33 +3,26 @@
 // ringconv-compile IN -o OUT: to the partitioned program, LLVM IR, an object, a
 // library with its header, or an executable.
 #include "ringconv/Pipelines/Pipelines.h"
-#include "ringconv/Target/Compiler.h"
+#include "ringconv/Target/Emit.h"
 #include "ringconv/Target/Report.h"
 #include "ringconv/Target/Version.h"
 #include "ringconv/Tools/Driver.h"
 
-#include "llvm/IR/Module.h"
 #include "llvm/Support/CommandLine.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
-#include "llvm/Support/Path.h"
-#include "llvm/Support/ToolOutputFile.h"
-#include "llvm/Target/TargetMachine.h"
 
 using namespace mlir;
 using namespace ringconv;
 namespace cl = llvm::cl;
 
-enum class Emit { MLIR, LLVM, Object, Library, Executable };
-
 static cl::OptionCategory category("ringconv-compile");
 static cl::opt<std::string> input(cl::Positional, cl::desc("IN.mlir"), cl::Required, cl::cat(category));
 static cl::opt<std::string> output("o", cl::desc("the file to write"), cl::Required, cl::cat(category));
-static cl::opt<std::string> target("target", cl::desc("what to compile for: host"), cl::init("host"),
+static cl::opt<std::string> target("target", cl::desc("what to compile for: host or cuda"), cl::init("host"),
                                    cl::cat(category));
 static cl::opt<Emit> emit("emit", cl::desc("what to write"), cl::init(Emit::Executable), cl::cat(category),
                           cl::values(clEnumValN(Emit::MLIR, "mlir", "the partitioned program"),
                                      clEnumValN(Emit::LLVM, "llvm", "LLVM IR"),
+                                     clEnumValN(Emit::PTX, "ptx", "the kernels of --target=cuda"),
                                      clEnumValN(Emit::Object, "obj", "an object file"),
                                      clEnumValN(Emit::Library, "lib", "a shared library, its header beside it"),
                                      clEnumValN(Emit::Executable, "exe", "an executable (default)")));
@@ -38,51 +31,21 @@ static cl::opt<std::string> entry("entry", cl::desc("default: main, else the onl
 static cl::opt<std::string> mesh("mesh", cl::desc("axis=extent,...: other extents"), cl::cat(category));
 static cl::opt<std::string> cpu("target-cpu", cl::desc("LLVM's name, or native (default: x86-64-v3)"),
                                 cl::init("x86-64-v3"), cl::cat(category));
+static cl::list<std::string> gpuArch("gpu-arch", cl::desc("sm_80,...: GPUs to compile for (default: sm_80)"),
+                                     cl::CommaSeparated, cl::cat(category));
 static cl::opt<std::string> report("report", cl::desc("JSON file: what was chosen per operation and rank"),
                                    cl::cat(category));
 static cl::opt<bool> remarks("remarks", cl::desc("print what was chosen"), cl::cat(category));
-static cl::opt<bool> noVectorize("no-vectorize", cl::desc("plain loops only"), cl::cat(category));
+static cl::opt<bool> noVectorize("no-vectorize", cl::desc("plain loops and kernels only"), cl::cat(category));
 static cl::opt<bool> noOverlap("no-overlap", cl::desc("no computation while halos travel"), cl::cat(category));
 static cl::opt<bool> noMerge("no-merge-halos", cl::desc("one exchange per tensor"), cl::cat(category));
 
 static constexpr StringLiteral tool = "ringconv-compile";
 
-/// Writes a file that appears only when it is complete.
-static int writeFile(StringRef path, llvm::function_ref<void(llvm::raw_ostream &)> write) {
-  auto error = llvm::writeToOutput(path, [&](llvm::raw_ostream &os) -> llvm::Error {
-    write(os);
-    return llvm::Error::success();
-  });
-  return error ? reportError(tool, path + ": " + toString(std::move(error))) : 0;
-}
+/// Says what failed, if anything; the exit code.
+static int tell(const std::optional<std::string> &why) { return why ? reportError(tool, *why) : 0; }
 
-static int writeLinked(CompiledProgram &program, const char *argv0) {
-  std::string runtime = findRuntime(argv0);
-  if (runtime.empty())
-    return reportError(tool, "no libringconv_rt.a in the lib folder beside this tool, which " +
-                                 Twine(emit == Emit::Library ? "libraries" : "executables") + " need");
-  bool library = emit == Emit::Library;
-  library ? addLibraryFunctions(program) : addMain(program);
-  std::string header = library ? emitHeader(program) : "";
-  FailureOr<std::string> code = emitObject(program);
-  if (failed(code))
-    return reportError(tool, "no object code for this target");
-  SmallString<128> object;
-  int fd;
-  if (auto error = llvm::sys::fs::createTemporaryFile("ringconv", "o", fd, object))
-    return reportError(tool, "temporary file: " + error.message());
-  llvm::FileRemover remover(object);
-  llvm::raw_fd_ostream(fd, true) << *code;
-  if (auto why = linkProgram(object, runtime, output, library))
-    return reportError(tool, *why);
-  if (!library)
-    return 0;
-  SmallString<128> path(output.getValue());
-  llvm::sys::path::replace_extension(path, "h");
-  return writeFile(path, [&](llvm::raw_ostream &os) { os << header; });
-}
-
-static int compile(const char *argv0) {
+static int compile() {
   DialectRegistry registry;
   registerDialects(registry);
   MLIRContext context(registry);
@@ -91,6 +54,9 @@ static int compile(const char *argv0) {
   if (!module)
     return 1;
   CompileOptions options;
+  if (!readGpuArchs(tool, gpuArch, options.gpuArchs))
+    return 1;
+  options.target = target;
   options.entry = entry;
   options.mesh = mesh;
   options.cpu = cpu;
@@ -103,31 +69,26 @@ static int compile(const char *argv0) {
     auto partitioned = partitionModule(*module, options, chosen);
     if (failed(partitioned))
       return 1;
-    return writeFile(output, [&](llvm::raw_ostream &os) { (*partitioned)->print(os); });
+    return tell(writeFile(output, [&](llvm::raw_ostream &os) { (*partitioned)->print(os); }));
   }
-  auto program = compileHost(*module, options);
+  auto program = compileProgram(*module, options);
   if (failed(program))
     return 1;
   if (!report.empty())
-    if (int code = writeFile(report, [&](llvm::raw_ostream &os) { writeReport(os, *program); }))
+    if (int code = tell(writeFile(report, [&](llvm::raw_ostream &os) { writeReport(os, *program); })))
       return code;
-  if (emit == Emit::LLVM)
-    return writeFile(output, [&](llvm::raw_ostream &os) { program->module->print(os, nullptr); });
-  if (emit == Emit::Object) {
-    addLibraryFunctions(*program);
-    FailureOr<std::string> code = emitObject(*program);
-    if (failed(code))
-      return reportError(tool, "no object code for this target");
-    return writeFile(output, [&](llvm::raw_ostream &os) { os << *code; });
-  }
-  return writeLinked(*program, argv0);
+  return tell(writeProgram(*program, emit, output));
 }
 
 int main(int argc, char **argv) {
   cl::HideUnrelatedOptions(category);
   cl::SetVersionPrinter(printVersion);
   cl::ParseCommandLineOptions(argc, argv, "compiles a program over whole tensors to native code of its ranks\n");
-  if (target != "host")
-    return reportError(tool, "--target=" + target + " is not available, expected host");
-  return compile(argv[0]);
+  if (target != "host" && target != "cuda")
+    return reportError(tool, "--target=" + target + " is not available, expected host or cuda");
+  if (emit == Emit::PTX && target != "cuda")
+    return reportError(tool, "--emit=ptx needs --target=cuda");
+  if (mesh.getNumOccurrences() && mesh.empty())
+    return reportError(tool, "--mesh: expected axis=extent,..., got ''");
+  return compile();
 }

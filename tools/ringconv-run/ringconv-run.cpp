@@ -15,18 +15,21 @@ using namespace mlir;
 
 namespace {
 struct Arguments {
-  std::string input, target = "host";
+  std::string input;
+  SmallVector<std::string> gpuArchs;
   ringconv::CompileOptions options;
   std::vector<char *> run;
+  bool badMesh = false; ///< an empty one was given
 };
 
 constexpr const char *compileHelp =
     "usage: ringconv-run IN.mlir [flags]\n"
-    "  --target=host            what to compile for\n"
+    "  --target=host|cuda       what to compile for\n"
+    "  --gpu-arch=sm_80,...     GPUs to compile for (default: sm_80)\n"
     "  --entry=NAME             the function to run (default: main, else the only public one)\n"
     "  --mesh=AXIS=N,...        other extents for the axes of the mesh\n"
     "  --target-cpu=NAME        processor to compile for (default: native)\n"
-    "  --no-vectorize           plain loops only\n"
+    "  --no-vectorize           plain loops and kernels only\n"
     "  --no-overlap             no computation while halos travel\n"
     "  --always-overlap         overlap however small the pieces are\n"
     "  --no-merge-halos         one exchange per tensor\n"
@@ -51,11 +54,18 @@ bool takeFlag(int argc, char **argv, int &i, Arguments &args) {
   StringRef word = argv[i];
   auto &o = args.options;
   if (const char *v = valueOf("target", argc, argv, i))
-    return args.target = v, true;
+    return o.target = v, true;
+  if (const char *v = valueOf("gpu-arch", argc, argv, i)) {
+    SmallVector<StringRef> words;
+    StringRef(v).split(words, ',');
+    for (StringRef word : words)
+      args.gpuArchs.push_back(word.str());
+    return true;
+  }
   if (const char *v = valueOf("entry", argc, argv, i))
     return o.entry = v, true;
   if (const char *v = valueOf("mesh", argc, argv, i))
-    return o.mesh = v, true;
+    return o.mesh = v, args.badMesh |= o.mesh.empty(), true;
   if (const char *v = valueOf("target-cpu", argc, argv, i))
     return o.cpu = v, true;
   if (word == "--no-vectorize")
@@ -73,7 +83,7 @@ bool takeFlag(int argc, char **argv, int &i, Arguments &args) {
   return false;
 }
 
-FailureOr<const ringconv_program *> compile(const Arguments &args) {
+FailureOr<ringconv::LoadedProgram> compile(const Arguments &args) {
   DialectRegistry registry;
   ringconv::registerDialects(registry);
   MLIRContext context(registry);
@@ -81,13 +91,15 @@ FailureOr<const ringconv_program *> compile(const Arguments &args) {
   OwningOpRef<ModuleOp> module = ringconv::readProgram("ringconv-run", args.input, context);
   if (!module)
     return failure();
-  FailureOr<ringconv::CompiledProgram> program = ringconv::compileHost(*module, args.options);
+  FailureOr<ringconv::CompiledProgram> program = ringconv::compileProgram(*module, args.options);
   if (failed(program))
     return failure();
-  FailureOr<const void *> loaded = ringconv::loadInProcess(std::move(*program));
-  if (failed(loaded))
+  llvm::Expected<ringconv::LoadedProgram> loaded = ringconv::loadInProcess(std::move(*program));
+  if (!loaded) {
+    ringconv::reportError("ringconv-run", "cannot load the compiled program: " + toString(loaded.takeError()));
     return failure();
-  return static_cast<const ringconv_program *>(*loaded);
+  }
+  return std::move(*loaded);
 }
 } // namespace
 
@@ -117,13 +129,18 @@ int main(int argc, char **argv) {
   }
   if (args.input.empty())
     return ringconv::reportError("ringconv-run", "expected an MLIR file; see --help");
-  if (args.target != "host")
-    return ringconv::reportError("ringconv-run", "--target=" + args.target + " is not available, expected host");
+  if (args.badMesh)
+    return ringconv::reportError("ringconv-run", "--mesh: expected axis=extent,..., got ''");
+  StringRef target = args.options.target;
+  if (target != "host" && target != "cuda")
+    return ringconv::reportError("ringconv-run", "--target=" + target + " is not available, expected host or cuda");
+  if (!ringconv::readGpuArchs("ringconv-run", args.gpuArchs, args.options.gpuArchs))
+    return 1;
   if (int code = ringconv_main(int(args.run.size()), args.run.data(), nullptr))
     return code;
-  FailureOr<const ringconv_program *> program = compile(args);
+  FailureOr<ringconv::LoadedProgram> program = compile(args);
   if (failed(program))
     return 1;
   args.run.push_back(nullptr);
-  return ringconv_main(int(args.run.size()) - 1, args.run.data(), *program);
+  return ringconv_main(int(args.run.size()) - 1, args.run.data(), program->descriptor);
 }

@@ -17,6 +17,21 @@ TEST(HaloCuts, Balanced) {
   EXPECT_EQ(Cuts::whole(5).part(0), (Interval{0, 5}));
 }
 
+TEST(HaloCuts, Clipped) {
+  Cuts cuts{{0, 4, 4, 9, 12}};
+  EXPECT_EQ(cuts.clipped(0, 12).bounds, cuts.bounds);
+  EXPECT_EQ(cuts.clipped(2, 5).bounds, (std::vector<int64_t>{0, 2, 2, 5, 5}));
+  EXPECT_EQ(cuts.clipped(10, 2).bounds, (std::vector<int64_t>{0, 0, 0, 0, 2}));
+}
+
+TEST(HaloCuts, Moved) {
+  Cuts a{{0, 4, 8, 12}}, b{{0, 5, 8, 12}}, c{{0, 0, 0, 12}};
+  EXPECT_EQ(moved(a, a), 0);
+  EXPECT_EQ(moved(a, b), 1);
+  EXPECT_EQ(moved(b, a), 1);
+  EXPECT_EQ(moved(a, c), 8);
+}
+
 TEST(HaloCuts, Checks) {
   EXPECT_EQ(checkCuts({0, 40, 48, 56, 64}, 64, 4), std::nullopt);
   EXPECT_EQ(checkCuts({0, 0, 3, 3}, 3, 3), std::nullopt);

@@ -85,6 +85,7 @@ public:
   void branchTo(Inst &i, const std::string &label);
   const Stmt &stmt() const { return *current; }
   Kernel &out() { return *result; }
+  /// Notes an access of `bytes` that may go to shared memory.
   void sharedWidth(unsigned bytes);
 
 private:

@@ -456,5 +456,6 @@ Decoder::Address Decoder::address(const Operand &o) {
 }
 
 void Decoder::sharedWidth(unsigned bytes) {
-  result->granule = std::min(result->granule, std::max(bytes, 1u));
+  while (1u << result->granuleShift > std::max(bytes, 1u))
+    --result->granuleShift;
 }

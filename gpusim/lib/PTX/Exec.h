@@ -8,7 +8,6 @@
 
 #include <functional>
 #include <mutex>
-#include <random>
 
 namespace gpusim {
 

@@ -125,7 +125,7 @@ struct Kernel {
   uint32_t declaredShared = 0;
   uint32_t dynamicAlign = 0; ///< 0: no dynamic shared memory declared
   uint32_t localBytes = 0;
-  uint32_t granule = 4; ///< finest access width to shared memory
+  uint32_t granuleShift = 4; ///< log2 of the finest access to shared memory
   bool partialBarriers = false;
   unsigned maxThreads[3] = {0, 0, 0}, reqThreads[3] = {0, 0, 0};
   unsigned minBlocksPerSM = 0, maxRegisters = 0;

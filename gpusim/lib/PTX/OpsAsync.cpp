@@ -13,13 +13,7 @@ using namespace gpusim;
 
 namespace {
 
-enum AsyncFlags {
-  SharedStatic = 1,
-  Shared32 = 2,
-  GlobalStatic = 4,
-  HasSize = 8,
-  IgnoreSrc = 16
-};
+enum AsyncFlags { SharedStatic = 1, Shared32 = 2, GlobalStatic = 4, HasSize = 8, IgnoreSrc = 16 };
 
 inline void fetchBytes(uint8_t *to, const uint8_t *from, unsigned bytes) {
   if (bytes == 16)
@@ -30,83 +24,92 @@ inline void fetchBytes(uint8_t *to, const uint8_t *from, unsigned bytes) {
     memcpy(to, from, 4);
 }
 
-/// a: shared address, b: global address, c: source size or ignore predicate;
-/// operand table: offsets of the two addresses.
-void copyAsync(Warp &w, const Inst &i) {
-  const uint32_t *extra = &w.kernel->operandTable[i.target];
-  const int64_t offset = (int32_t)extra[0], fromOffset = i.imm;
-  const unsigned bytes = i.size;
-  uint32_t to[warpSize];
-  uint64_t from[warpSize];
-  uint8_t *ptr[warpSize] = {};
-  uint32_t sizes[warpSize], reading = 0;
-  if (i.flags & SharedStatic)
+/// Lanes whose source is as long as the copy, and those with a shorter one.
+struct Sources {
+  uint32_t whole = fullMask, partial = 0;
+};
+
+/// i.c: the lanes' source sizes, or the predicate that ignores the source.
+Sources sourcesOf(Warp &w, const Inst &i) {
+  Sources s;
+  if (i.flags & IgnoreSrc)
+    s.whole = ~w.preds[i.c];
+  if (!(i.flags & HasSize))
+    return s;
+  const uint32_t *sizes = w.r<uint32_t>(i.c);
+  uint32_t tooLong = 0;
+  s.whole = 0;
+  for (unsigned l = 0; l < warpSize; ++l) {
+    s.whole |= (uint32_t)(sizes[l] == i.size) << l;
+    s.partial |= (uint32_t)(sizes[l] != 0) << l;
+    tooLong |= (uint32_t)(sizes[l] > i.size) << l;
+  }
+  s.partial &= ~s.whole;
+  if (tooLong &= w.mask) {
+    const unsigned l = __builtin_ctz(tooLong);
+    w.fault(FaultKind::Illegal, l,
+            "cp.async source size " + std::to_string(sizes[l]) + " is more than the copy's " + std::to_string(i.size));
+  }
+  return s;
+}
+
+void sharedTargets(Warp &w, const Inst &i, int64_t offset, uint32_t *to) {
+  if (i.flags & SharedStatic) {
     std::fill(to, to + warpSize, (uint32_t)offset);
-  else if (i.flags & Shared32)
+  } else if (i.flags & Shared32) {
     for (unsigned l = 0; l < warpSize; ++l)
       to[l] = w.r<uint32_t>(i.a)[l] + (uint32_t)offset;
-  else
+  } else {
     for (unsigned l = 0; l < warpSize; ++l) {
       uint64_t s = (w.r<uint64_t>(i.a)[l] & ~windowMask) + offset;
       to[l] = s > 0xffffffffull ? 0xffffffffu : (uint32_t)s;
     }
-  for (unsigned l = 0; l < warpSize; ++l)
-    from[l] = (i.flags & GlobalStatic ? 0 : w.r<uint64_t>(i.b)[l]) + fromOffset;
-  if (i.flags & HasSize)
-    memcpy(sizes, w.r<uint32_t>(i.c), sizeof sizes);
-  else
-    for (unsigned l = 0; l < warpSize; ++l)
-      sizes[l] = i.flags & IgnoreSrc && w.preds[i.c] >> l & 1 ? 0 : bytes;
-  uint32_t tooLong = 0;
-  for (unsigned l = 0; l < warpSize; ++l) {
-    tooLong |= (uint32_t)(sizes[l] > bytes) << l;
-    reading |= (uint32_t)(sizes[l] > 0) << l;
   }
-  if (tooLong & w.mask) {
-    unsigned l = __builtin_ctz(tooLong & w.mask);
-    w.fault(FaultKind::Illegal, l,
-            "cp.async source size " + std::to_string(sizes[l]) +
-                " is more than the copy's " + std::to_string(bytes));
+}
+
+/// A source shorter than the copy: its bytes must be in bounds one by one.
+void fetchPartial(Warp &w, const Inst &i, unsigned lane, uint64_t from, uint8_t *to) {
+  if (from % i.size)
+    w.faultAt(FaultKind::Misaligned, lane, from, "cp.async source");
+  const uint32_t size = w.r<uint32_t>(i.c)[lane];
+  for (unsigned n = 0; n < size; ++n) {
+    uint64_t addr[warpSize];
+    uint8_t *ptr[warpSize];
+    addr[lane] = from + n;
+    globalAccess(w, i, addr, 1u << lane, 1, Access::Read, ptr);
+    to[n] = *ptr[lane];
   }
-  sharedAccess(w, i, to, w.mask, bytes, Access::Write, true);
-  // Whole copies go through the common checks; partial ones read `sizes`
-  // bytes, which must be in bounds one by one.
-  uint32_t whole = 0;
-  for (unsigned l = 0; l < warpSize; ++l)
-    whole |= (uint32_t)(sizes[l] == bytes) << l;
-  globalAccess(w, i, from, w.mask & whole, bytes, Access::Read, ptr);
-  uint8_t partial[warpSize][16];
-  for (uint32_t m = w.mask & reading & ~whole; m; m &= m - 1) {
-    unsigned l = __builtin_ctz(m);
-    if (from[l] % bytes)
-      w.faultAt(FaultKind::Misaligned, l, from[l], "cp.async source");
-    for (unsigned n = 0; n < sizes[l]; ++n) {
-      uint64_t one[warpSize];
-      uint8_t *p[warpSize];
-      one[l] = from[l] + n;
-      globalAccess(w, i, one, 1u << l, 1, Access::Read, p);
-      partial[l][n] = *p[l];
-    }
-    ptr[l] = partial[l];
-  }
+}
+
+/// a: shared address, b: global address; operand table: offset of the shared
+/// address; imm: of the global one.
+void copyAsync(Warp &w, const Inst &i) {
+  const int64_t offset = (int32_t)w.kernel->operandTable[i.target];
+  const unsigned bytes = i.size;
+  const Sources sources = sourcesOf(w, i);
+  const uint32_t whole = sources.whole & w.mask;
   w.pending.emplace_back();
   AsyncCopy &copy = w.pending.back();
   copy.mask = w.mask, copy.bytes = bytes;
-  memcpy(copy.dst, to, sizeof to);
+  copy.site = &i - w.kernel->code.data();
+  copy.tag = raceTag(w, inFlightTag);
   memcpy(copy.group, w.asyncGroup, sizeof w.asyncGroup);
-  for (uint32_t m = w.mask; m; m &= m - 1) {
-    unsigned l = __builtin_ctz(m);
-    if (sizes[l] == bytes) {
-      fetchBytes(copy.data[l], ptr[l], bytes);
-      continue;
-    }
-    memset(copy.data[l], 0, 16);
-    if (sizes[l])
-      memcpy(copy.data[l], ptr[l], sizes[l]);
+  sharedTargets(w, i, offset, copy.dst);
+  sharedAccess(w, i, copy.dst, w.mask, bytes, Access::Write, true);
+  uint64_t from[warpSize];
+  for (unsigned l = 0; l < warpSize; ++l)
+    from[l] = (i.flags & GlobalStatic ? 0 : w.r<uint64_t>(i.b)[l]) + i.imm;
+  uint8_t *ptr[warpSize];
+  globalAccess(w, i, from, whole, bytes, Access::Read, ptr);
+  if (whole != fullMask)
+    memset(copy.data, 0, sizeof copy.data);
+  forLanes(whole, [&](unsigned l) { fetchBytes(copy.data[l], ptr[l], bytes); });
+  for (uint32_t m = sources.partial & w.mask; m; m &= m - 1) {
+    const unsigned l = __builtin_ctz(m);
+    fetchPartial(w, i, l, from[l], copy.data[l]);
   }
   if (w.pending.size() > 100000)
-    w.fault(FaultKind::Illegal, __builtin_ctz(w.mask),
-            "too many asynchronous copies are under way");
+    w.fault(FaultKind::Illegal, __builtin_ctz(w.mask), "too many asynchronous copies are under way");
 }
 
 void commit(Warp &w, const Inst &) {
@@ -119,8 +122,7 @@ void waitAll(Warp &w, const Inst &) { landAsync(w, w.mask, 0, true); }
 
 bool decodeCopy(Decoder &d, const Stmt &s, Mods &m) {
   bool cg = m.take("cg"), ca = m.take("ca");
-  if (cg == ca || !(m.take("shared") || m.take("shared::cta")) ||
-      !m.take("global"))
+  if (cg == ca || !(m.take("shared") || m.take("shared::cta")) || !m.take("global"))
     m.unsupported();
   m.ignore({"L2::64B", "L2::128B", "L2::256B"});
   bool policy = m.take("L2::cache_hint");
@@ -132,12 +134,10 @@ bool decodeCopy(Decoder &d, const Stmt &s, Mods &m) {
   if ((bytes != 4 && bytes != 8 && bytes != 16) || (cg && bytes != 16))
     d.fail("cp.async of " + std::to_string(bytes) + " bytes");
   Decoder::Address to = d.address(s.ops[0]), from = d.address(s.ops[1]);
-  if ((to.isStatic && to.space != Space::Shared) ||
-      (from.isStatic && from.space != Space::Global) ||
+  if ((to.isStatic && to.space != Space::Shared) || (from.isStatic && from.space != Space::Global) ||
       (!from.isStatic && from.regBits != 64) || to.offset != (int32_t)to.offset)
     d.fail("cp.async with an address in the wrong space");
-  uint8_t flags = (to.isStatic ? SharedStatic : 0) |
-                  (!to.isStatic && to.regBits == 32 ? Shared32 : 0) |
+  uint8_t flags = (to.isStatic ? SharedStatic : 0) | (!to.isStatic && to.regBits == 32 ? Shared32 : 0) |
                   (from.isStatic ? GlobalStatic : 0);
   uint32_t c = 0;
   if (n == 4) {
@@ -155,7 +155,7 @@ bool decodeCopy(Decoder &d, const Stmt &s, Mods &m) {
     }
     flags |= isPred ? IgnoreSrc : HasSize;
   }
-  d.sharedWidth(4);
+  d.sharedWidth(bytes);
   uint32_t at = d.table({(uint32_t)to.offset});
   Inst &i = d.emit(copyAsync, Class::AsyncCopy);
   i.a = to.reg, i.b = from.reg, i.c = c, i.imm = from.offset;

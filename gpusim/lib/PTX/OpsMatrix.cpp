@@ -32,8 +32,7 @@ void rowAddresses(Warp &w, const Inst &i, uint32_t *addr) {
 bool wholeWarp(Warp &w, const Inst &i) {
   uint32_t gone = w.exited | ~w.lanes;
   if (gone)
-    w.fault(FaultKind::PartialWarp, __builtin_ctz(gone),
-            "a warp-wide operation without lanes " + laneList(gone));
+    w.fault(FaultKind::PartialWarp, __builtin_ctz(gone), "a warp-wide operation without lanes " + laneList(gone));
   return converge(w, i, fullMask);
 }
 
@@ -72,10 +71,7 @@ void storeMatrix(Warp &w, const Inst &i) {
     for (unsigned row = 0; row < 8; ++row) {
       uint8_t *to = &w.block->shared[addr[8 * n + row]];
       for (unsigned col = 0; col < 8; ++col)
-        memcpy(to + 2 * col,
-               i.flags & Trans ? d + 16 * col + 2 * row
-                               : d + 16 * row + 2 * col,
-               2);
+        memcpy(to + 2 * col, i.flags & Trans ? d + 16 * col + 2 * row : d + 16 * row + 2 * col, 2);
     }
   }
 }
@@ -119,15 +115,13 @@ bool decodeTile(Decoder &d, const Stmt &s) {
   uint32_t at = d.table(regs);
   Inst &i = d.emit(load ? loadMatrix : storeMatrix, Class::Matrix);
   i.a = a.reg, i.imm = a.offset, i.target = at, i.vec = n;
-  i.flags = (trans ? Trans : 0) | (a.isStatic ? Static : 0) |
-            (!a.isStatic && a.regBits == 32 ? Shared32 : 0);
+  i.flags = (trans ? Trans : 0) | (a.isStatic ? Static : 0) | (!a.isStatic && a.regBits == 32 ? Shared32 : 0);
   return true;
 }
 
 bool decodeMoveMatrix(Decoder &d, const Stmt &s) {
   Mods m(s);
-  bool ok =
-      m.take("sync") & m.take("aligned") & m.take("m8n8") & m.take("trans");
+  bool ok = m.take("sync") & m.take("aligned") & m.take("m8n8") & m.take("trans");
   std::string t = m.type();
   m.done();
   if (!ok || t != "b16")
@@ -145,8 +139,7 @@ struct F16In {
   static constexpr unsigned E = 2;
   static void row(const uint32_t *in, float *out) {
 #ifdef __F16C__
-    _mm256_storeu_ps(out,
-                     _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)in)));
+    _mm256_storeu_ps(out, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)in)));
 #else
     for (unsigned n = 0; n < 8; ++n)
       out[n] = halfToFloat(in[n / 2] >> (16 * (n % 2)));
@@ -171,29 +164,40 @@ struct Tf32In {
   }
 };
 
-#ifdef __AVX2__
-/// 4x4 blocks in registers.
+/// The sums of one row half: lane l holds columns 2*(l%4) and 2*(l%4)+1, one
+/// per register. So four lanes of both registers, one behind the other, are a
+/// row whose columns stand in this order.
+constexpr unsigned columnOrder[8] = {0, 2, 4, 6, 1, 3, 5, 7};
+
+/// out[k][n] = in[columnOrder[n]][k]
 template <unsigned K> void transpose(const float (*in)[K], float (*out)[8]) {
-  for (unsigned n = 0; n < 8; n += 4)
+#ifdef __AVX2__
+  for (unsigned n = 0; n < 8; n += 4) // 4x4 blocks in registers
     for (unsigned k = 0; k < K; k += 4) {
-      __m128 r0 = _mm_loadu_ps(&in[n][k]), r1 = _mm_loadu_ps(&in[n + 1][k]),
-             r2 = _mm_loadu_ps(&in[n + 2][k]), r3 = _mm_loadu_ps(&in[n + 3][k]);
+      __m128 r0 = _mm_load_ps(&in[columnOrder[n]][k]), r1 = _mm_load_ps(&in[columnOrder[n + 1]][k]),
+             r2 = _mm_load_ps(&in[columnOrder[n + 2]][k]), r3 = _mm_load_ps(&in[columnOrder[n + 3]][k]);
       _MM_TRANSPOSE4_PS(r0, r1, r2, r3);
-      _mm_storeu_ps(&out[k][n], r0);
-      _mm_storeu_ps(&out[k + 1][n], r1);
-      _mm_storeu_ps(&out[k + 2][n], r2);
-      _mm_storeu_ps(&out[k + 3][n], r3);
+      _mm_store_ps(&out[k][n], r0);
+      _mm_store_ps(&out[k + 1][n], r1);
+      _mm_store_ps(&out[k + 2][n], r2);
+      _mm_store_ps(&out[k + 3][n], r3);
     }
+#else
+  for (unsigned k = 0; k < K; ++k)
+    for (unsigned n = 0; n < 8; ++n)
+      out[k][n] = in[columnOrder[n]][k];
+#endif
 }
-/// Eight rows of sums stay in registers over all k.
+
+/// Eight rows of d = a*b + c, the sums as two registers each.
 template <unsigned K>
-void multiply8(float (*acc)[8], const float (*a)[K], const float (*b)[8]) {
-  __m256 s0 = _mm256_loadu_ps(acc[0]), s1 = _mm256_loadu_ps(acc[1]),
-         s2 = _mm256_loadu_ps(acc[2]), s3 = _mm256_loadu_ps(acc[3]),
-         s4 = _mm256_loadu_ps(acc[4]), s5 = _mm256_loadu_ps(acc[5]),
-         s6 = _mm256_loadu_ps(acc[6]), s7 = _mm256_loadu_ps(acc[7]);
+void multiply8(const float *c0, const float *c1, const float (*a)[K], const float (*b)[8], float *d0, float *d1) {
+#ifdef __AVX2__
+  // All sums stay in registers over all k.
+  auto row = [&](unsigned r) { return _mm256_loadu2_m128(c1 + 4 * r, c0 + 4 * r); };
+  __m256 s0 = row(0), s1 = row(1), s2 = row(2), s3 = row(3), s4 = row(4), s5 = row(5), s6 = row(6), s7 = row(7);
   for (unsigned k = 0; k < K; ++k) {
-    __m256 v = _mm256_loadu_ps(b[k]);
+    const __m256 v = _mm256_load_ps(b[k]);
     s0 = _mm256_fmadd_ps(v, _mm256_broadcast_ss(&a[0][k]), s0);
     s1 = _mm256_fmadd_ps(v, _mm256_broadcast_ss(&a[1][k]), s1);
     s2 = _mm256_fmadd_ps(v, _mm256_broadcast_ss(&a[2][k]), s2);
@@ -203,107 +207,65 @@ void multiply8(float (*acc)[8], const float (*a)[K], const float (*b)[8]) {
     s6 = _mm256_fmadd_ps(v, _mm256_broadcast_ss(&a[6][k]), s6);
     s7 = _mm256_fmadd_ps(v, _mm256_broadcast_ss(&a[7][k]), s7);
   }
-  _mm256_storeu_ps(acc[0], s0), _mm256_storeu_ps(acc[1], s1);
-  _mm256_storeu_ps(acc[2], s2), _mm256_storeu_ps(acc[3], s3);
-  _mm256_storeu_ps(acc[4], s4), _mm256_storeu_ps(acc[5], s5);
-  _mm256_storeu_ps(acc[6], s6), _mm256_storeu_ps(acc[7], s7);
-}
-/// Two registers of sums to eight rows, and back.
-void joinSums(const float *c0, const float *c1, float (*rows)[8]) {
-  for (unsigned r = 0; r < 8; ++r) {
-    __m128 x = _mm_loadu_ps(c0 + 4 * r), y = _mm_loadu_ps(c1 + 4 * r);
-    _mm_storeu_ps(rows[r], _mm_unpacklo_ps(x, y));
-    _mm_storeu_ps(rows[r] + 4, _mm_unpackhi_ps(x, y));
-  }
-}
-void splitSums(const float (*rows)[8], float *d0, float *d1) {
-  for (unsigned r = 0; r < 8; ++r) {
-    __m128 x = _mm_loadu_ps(rows[r]), y = _mm_loadu_ps(rows[r] + 4);
-    _mm_storeu_ps(d0 + 4 * r, _mm_shuffle_ps(x, y, _MM_SHUFFLE(2, 0, 2, 0)));
-    _mm_storeu_ps(d1 + 4 * r, _mm_shuffle_ps(x, y, _MM_SHUFFLE(3, 1, 3, 1)));
-  }
-}
-#else
-template <unsigned K> void transpose(const float (*in)[K], float (*out)[8]) {
-  for (unsigned k = 0; k < K; ++k)
-    for (unsigned n = 0; n < 8; ++n)
-      out[k][n] = in[n][k];
-}
-template <unsigned K>
-void multiply8(float (*acc)[8], const float (*a)[K], const float (*b)[8]) {
+  const __m256 sums[8] = {s0, s1, s2, s3, s4, s5, s6, s7};
   for (unsigned r = 0; r < 8; ++r)
+    _mm256_storeu2_m128(d1 + 4 * r, d0 + 4 * r, sums[r]);
+#else
+  for (unsigned r = 0; r < 8; ++r) {
+    float sums[8];
+    memcpy(sums, c0 + 4 * r, 16), memcpy(sums + 4, c1 + 4 * r, 16);
     for (unsigned k = 0; k < K; ++k)
       for (unsigned n = 0; n < 8; ++n)
-        acc[r][n] = __builtin_fmaf(b[k][n], a[r][k], acc[r][n]);
-}
-void joinSums(const float *c0, const float *c1, float (*rows)[8]) {
-  for (unsigned l = 0; l < warpSize; ++l) {
-    rows[l / 4][2 * (l % 4)] = c0[l];
-    rows[l / 4][2 * (l % 4) + 1] = c1[l];
+        sums[n] = __builtin_fmaf(b[k][n], a[r][k], sums[n]);
+    memcpy(d0 + 4 * r, sums, 16), memcpy(d1 + 4 * r, sums + 4, 16);
   }
-}
-void splitSums(const float (*rows)[8], float *d0, float *d1) {
-  for (unsigned l = 0; l < warpSize; ++l) {
-    d0[l] = rows[l / 4][2 * (l % 4)];
-    d1[l] = rows[l / 4][2 * (l % 4) + 1];
-  }
-}
 #endif
+}
+
+/// f16 sums as two f32 registers, and back.
+void widenSums(const uint32_t *in, float *c0, float *c1) {
+  for (unsigned l = 0; l < warpSize; ++l)
+    c0[l] = halfToFloat(in[l] & 0xffff), c1[l] = halfToFloat(in[l] >> 16);
+}
+void narrowSums(const float *d0, const float *d1, uint32_t *out) {
+  for (unsigned l = 0; l < warpSize; ++l)
+    out[l] = floatToHalf(d0[l]) | (uint32_t)floatToHalf(d1[l]) << 16;
+}
 
 /// D = A*B + C, 16 x 8 x K, in f32: products are exact or fused, added in the
-/// order of k. A device adds in another, unspecified order.
-template <class In, unsigned K>
-void product(float (*acc)[8], const Warp &w, const uint32_t *aRegs,
-             const uint32_t *bRegs) {
-  constexpr unsigned block = 4 * In::E, blocks = K / block;
-  alignas(64) float a[16][K], bt[8][K], b[K][8];
-  for (unsigned c = 0; c < blocks; ++c) {
-    for (unsigned half = 0; half < 2; ++half) {
-      const uint32_t *in = w.r<uint32_t>(aRegs[2 * c + half]);
-      for (unsigned r = 0; r < 8; ++r)
-        In::row(in + 4 * r, &a[8 * half + r][c * block]);
-    }
-    const uint32_t *in = w.r<uint32_t>(bRegs[c]);
-    for (unsigned n = 0; n < 8; ++n)
-      In::row(in + 4 * n, &bt[n][c * block]);
-  }
-  transpose<K>(bt, b);
-  multiply8<K>(acc, a, b);
-  multiply8<K>(acc + 8, a + 8, b);
-}
-
-/// Operand table: 4 (or 2 for f16 sums) of D, A, B, then C.
-template <class In, unsigned K, bool HalfSums>
-void mmaFloat(Warp &w, const Inst &i) {
+/// order of k. A device adds in another, unspecified order. Operand table: 4
+/// (or 2 for f16 sums) registers of D, then A, B and C. flags: some register of D is
+/// another one of C, so that sums must all be read before one is written.
+template <class In, unsigned K, bool HalfSums> void mmaFloat(Warp &w, const Inst &i) {
   if (!wholeWarp(w, i))
     return;
-  constexpr unsigned cRegs = HalfSums ? 2 : 4, blocks = K / (4 * In::E);
-  const uint32_t *d = &w.kernel->operandTable[i.target], *a = d + cRegs,
-                 *b = a + 2 * blocks, *c = b + blocks;
-  alignas(64) float acc[16][8];
+  constexpr unsigned cRegs = HalfSums ? 2 : 4;
+  constexpr unsigned block = 4 * In::E, blocks = K / block;
+  const uint32_t *dRegs = &w.kernel->operandTable[i.target], *aRegs = dRegs + cRegs, *bRegs = aRegs + 2 * blocks,
+                 *sumRegs = bRegs + blocks;
+  alignas(64) float a[16][K], byColumn[8][K], b[K][8];
+  for (unsigned n = 0; n < blocks; ++n) {
+    for (unsigned r = 0; r < 16; ++r)
+      In::row(w.r<uint32_t>(aRegs[2 * n + r / 8]) + 4 * (r % 8), &a[r][n * block]);
+    for (unsigned c = 0; c < 8; ++c)
+      In::row(w.r<uint32_t>(bRegs[n]) + 4 * c, &byColumn[c][n * block]);
+  }
+  transpose<K>(byColumn, b);
+  alignas(64) float c[4][warpSize], d[4][warpSize];
   for (unsigned half = 0; half < 2; ++half) {
+    const unsigned n = 2 * half;
     if (HalfSums) {
-      const auto *in = w.r<uint32_t>(c[half]);
-      for (unsigned r = 0; r < 8; ++r)
-        F16In::row(in + 4 * r, acc[8 * half + r]);
+      widenSums(w.r<uint32_t>(sumRegs[half]), c[n], c[n + 1]);
+      multiply8<K>(c[n], c[n + 1], a + 8 * half, b, d[n], d[n + 1]);
       continue;
     }
-    joinSums(w.r<float>(c[2 * half]), w.r<float>(c[2 * half + 1]),
-             acc + 8 * half);
+    float *d0 = i.flags ? d[n] : w.r<float>(dRegs[n]), *d1 = i.flags ? d[n + 1] : w.r<float>(dRegs[n + 1]);
+    multiply8<K>(w.r<float>(sumRegs[n]), w.r<float>(sumRegs[n + 1]), a + 8 * half, b, d0, d1);
   }
-  product<In, K>(acc, w, a, b);
-  for (unsigned half = 0; half < 2; ++half) {
-    if (HalfSums) {
-      auto *out = w.r<uint32_t>(d[half]);
-      for (unsigned l = 0; l < warpSize; ++l) {
-        const float *v = &acc[8 * half + l / 4][2 * (l % 4)];
-        out[l] = floatToHalf(v[0]) | (uint32_t)floatToHalf(v[1]) << 16;
-      }
-      continue;
-    }
-    splitSums(acc + 8 * half, w.r<float>(d[2 * half]),
-              w.r<float>(d[2 * half + 1]));
-  }
+  for (unsigned half = 0; half < 2 && HalfSums; ++half)
+    narrowSums(d[2 * half], d[2 * half + 1], w.r<uint32_t>(dRegs[half]));
+  for (unsigned n = 0; n < 4 && !HalfSums && i.flags; ++n)
+    memcpy(w.r<float>(dRegs[n]), d[n], sizeof d[n]);
 }
 
 /// 8-bit integers, 16 x 8 x K with K 16 or 32. imm: bit 0 A signed, bit 1 B
@@ -312,8 +274,7 @@ void mmaInt8(Warp &w, const Inst &i) {
   if (!wholeWarp(w, i))
     return;
   const unsigned blocks = i.vec;
-  const uint32_t *d = &w.kernel->operandTable[i.target], *a = d + 4,
-                 *b = a + 2 * blocks, *c = b + blocks;
+  const uint32_t *d = &w.kernel->operandTable[i.target], *a = d + 4, *b = a + 2 * blocks, *c = b + blocks;
   auto value = [&](uint32_t reg, unsigned row, unsigned col, bool sign) {
     uint8_t v = w.r<uint32_t>(reg)[4 * row + col / 4] >> (8 * (col % 4));
     return sign ? (int)(int8_t)v : (int)v;
@@ -324,8 +285,7 @@ void mmaInt8(Warp &w, const Inst &i) {
       unsigned half = n / 2, row = l / 4, col = 2 * (l % 4) + n % 2;
       int64_t sum = w.r<int32_t>(c[n])[l];
       for (unsigned k = 0; k < 16 * blocks; ++k)
-        sum += value(a[2 * (k / 16) + half], row, k % 16, i.imm & 1) *
-               value(b[k / 16], col, k % 16, i.imm & 2);
+        sum += value(a[2 * (k / 16) + half], row, k % 16, i.imm & 1) * value(b[k / 16], col, k % 16, i.imm & 2);
       if (i.imm & 4)
         sum = sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum;
       out[n][l] = (int32_t)sum;
@@ -361,45 +321,40 @@ struct Shape {
   unsigned flops;
 };
 const Shape shapes[] = {
-    {"m16n8k16", "f16", "f16", "f32", 4, 2, 4, 32, mmaFloat<F16In, 16, false>,
-     Unit::TensorF16, 4096},
-    {"m16n8k16", "f16", "f16", "f16", 4, 2, 2, 32, mmaFloat<F16In, 16, true>,
-     Unit::TensorF16, 4096},
-    {"m16n8k8", "f16", "f16", "f32", 2, 1, 4, 32, mmaFloat<F16In, 8, false>,
-     Unit::TensorF16, 2048},
-    {"m16n8k8", "f16", "f16", "f16", 2, 1, 2, 32, mmaFloat<F16In, 8, true>,
-     Unit::TensorF16, 2048},
-    {"m16n8k16", "bf16", "bf16", "f32", 4, 2, 4, 32,
-     mmaFloat<Bf16In, 16, false>, Unit::TensorBf16, 4096},
-    {"m16n8k8", "bf16", "bf16", "f32", 2, 1, 4, 32, mmaFloat<Bf16In, 8, false>,
-     Unit::TensorBf16, 2048},
-    {"m16n8k8", "tf32", "tf32", "f32", 4, 2, 4, 32, mmaFloat<Tf32In, 8, false>,
-     Unit::TensorTf32, 2048},
-    {"m16n8k4", "tf32", "tf32", "f32", 2, 1, 4, 32, mmaFloat<Tf32In, 4, false>,
-     Unit::TensorTf32, 1024},
-    {"m16n8k32", "s8", "s8", "s32", 4, 2, 4, 32, mmaInt8, Unit::TensorInt,
-     8192},
-    {"m16n8k16", "s8", "s8", "s32", 2, 1, 4, 32, mmaInt8, Unit::TensorInt,
-     4096},
-    {"m8n8k4", "f64", "f64", "f64", 1, 1, 2, 64, mmaDouble, Unit::TensorF64,
-     512},
+    {"m16n8k16", "f16", "f16", "f32", 4, 2, 4, 32, mmaFloat<F16In, 16, false>, Unit::TensorF16, 4096},
+    {"m16n8k16", "f16", "f16", "f16", 4, 2, 2, 32, mmaFloat<F16In, 16, true>, Unit::TensorF16, 4096},
+    {"m16n8k8", "f16", "f16", "f32", 2, 1, 4, 32, mmaFloat<F16In, 8, false>, Unit::TensorF16, 2048},
+    {"m16n8k8", "f16", "f16", "f16", 2, 1, 2, 32, mmaFloat<F16In, 8, true>, Unit::TensorF16, 2048},
+    {"m16n8k16", "bf16", "bf16", "f32", 4, 2, 4, 32, mmaFloat<Bf16In, 16, false>, Unit::TensorBf16, 4096},
+    {"m16n8k8", "bf16", "bf16", "f32", 2, 1, 4, 32, mmaFloat<Bf16In, 8, false>, Unit::TensorBf16, 2048},
+    {"m16n8k8", "tf32", "tf32", "f32", 4, 2, 4, 32, mmaFloat<Tf32In, 8, false>, Unit::TensorTf32, 2048},
+    {"m16n8k4", "tf32", "tf32", "f32", 2, 1, 4, 32, mmaFloat<Tf32In, 4, false>, Unit::TensorTf32, 1024},
+    {"m16n8k32", "s8", "s8", "s32", 4, 2, 4, 32, mmaInt8, Unit::TensorInt, 8192},
+    {"m16n8k16", "s8", "s8", "s32", 2, 1, 4, 32, mmaInt8, Unit::TensorInt, 4096},
+    {"m8n8k4", "f64", "f64", "f64", 1, 1, 2, 64, mmaDouble, Unit::TensorF64, 512},
 };
 
 bool sameInput(const char *want, const std::string &have) {
   return have == want || (std::string(want) == "s8" && have == "u8");
 }
 
-void addRegs(Decoder &d, const Operand &o, unsigned n, unsigned bits, bool dst,
-             std::vector<uint32_t> &regs) {
+void addRegs(Decoder &d, const Operand &o, unsigned n, unsigned bits, bool dst, std::vector<uint32_t> &regs) {
   if (o.kind != Operand::Vec && n == 1) {
     regs.push_back(dst ? d.dst(o, bits) : d.src(o, bits));
     return;
   }
   if (o.kind != Operand::Vec || o.elems.size() != n)
-    d.fail("mma fragment of " + std::to_string(o.elems.size()) +
-           " registers instead of " + std::to_string(n));
+    d.fail("mma fragment of " + std::to_string(o.elems.size()) + " registers instead of " + std::to_string(n));
   for (const Operand &e : o.elems)
     regs.push_back(dst ? d.dst(e, bits) : d.src(e, bits));
+}
+
+/// Whether a register of D stands at another place among those of C.
+bool crossed(const uint32_t *d, const uint32_t *c, unsigned n) {
+  for (unsigned k = 0; k < n * n; ++k)
+    if (k / n != k % n && d[k / n] == c[k % n])
+      return true;
+  return false;
 }
 
 bool decodeMma(Decoder &d, const Stmt &s) {
@@ -409,8 +364,7 @@ bool decodeMma(Decoder &d, const Stmt &s) {
   bool sat = m.take("satfinite");
   const Shape *shape = nullptr;
   for (const Shape &p : shapes)
-    if (m.has(p.shape) && sameInput(p.a, a) && sameInput(p.b, b) &&
-        c == p.sum && o == p.sum)
+    if (m.has(p.shape) && sameInput(p.a, a) && sameInput(p.b, b) && c == p.sum && o == p.sum)
       shape = &p;
   if (!ok || !shape || (sat && shape->unit != Unit::TensorInt))
     m.unsupported();
@@ -427,6 +381,7 @@ bool decodeMma(Decoder &d, const Stmt &s) {
   Inst &i = d.emit(shape->fn, Class::Tensor);
   i.target = at, i.flops = shape->flops, i.unit = shape->unit;
   i.vec = shape->bRegs;
+  i.flags = crossed(regs.data(), &regs[regs.size() - shape->cRegs], shape->cRegs);
   i.imm = (a[0] == 's') | (b[0] == 's') << 1 | sat << 2;
   return true;
 }

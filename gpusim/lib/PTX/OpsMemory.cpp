@@ -31,13 +31,18 @@ void gather(Warp &w, const Inst &i, Addresses &out) {
   }
 }
 
-void sharedPointers(Warp &w, const Inst &i, const uint64_t *at, uint32_t mask,
-                    unsigned bytes, Access kind, uint8_t **ptr) {
-  uint32_t addr[warpSize];
+/// Addresses in shared memory; those that do not fit are out of bounds anyway.
+void sharedAddresses(const uint64_t *at, uint32_t *addr) {
   for (unsigned l = 0; l < warpSize; ++l) {
-    uint64_t a = at[l] & ~windowMask;
+    const uint64_t a = at[l] & ~windowMask;
     addr[l] = a > 0xffffffffull ? 0xffffffffu : (uint32_t)a;
   }
+}
+
+void sharedPointers(Warp &w, const Inst &i, const uint64_t *at, uint32_t mask, unsigned bytes, Access kind,
+                    uint8_t **ptr) {
+  uint32_t addr[warpSize];
+  sharedAddresses(at, addr);
   sharedAccess(w, i, addr, mask, bytes, kind);
   for (uint32_t m = mask; m; m &= m - 1) {
     unsigned l = __builtin_ctz(m);
@@ -45,16 +50,14 @@ void sharedPointers(Warp &w, const Inst &i, const uint64_t *at, uint32_t mask,
   }
 }
 
-void localPointers(Warp &w, const uint64_t *at, uint32_t mask, unsigned bytes,
-                   uint8_t **ptr) {
+void localPointers(Warp &w, const uint64_t *at, uint32_t mask, unsigned bytes, uint8_t **ptr) {
   const uint64_t size = w.kernel->localBytes;
   for (uint32_t m = mask; m; m &= m - 1) {
     unsigned l = __builtin_ctz(m);
     uint64_t a = at[l] & ~windowMask;
     if (a + bytes > size || a + bytes < a)
       w.faultAt(FaultKind::IllegalAddress, l, a,
-                "local access of " + std::to_string(bytes) +
-                    " bytes beyond the thread's " + std::to_string(size) +
+                "local access of " + std::to_string(bytes) + " bytes beyond the thread's " + std::to_string(size) +
                     " bytes");
     if (a & (bytes - 1))
       w.faultAt(FaultKind::Misaligned, l, a, "local access is not aligned");
@@ -62,16 +65,14 @@ void localPointers(Warp &w, const uint64_t *at, uint32_t mask, unsigned bytes,
   }
 }
 
-void paramPointers(Warp &w, const uint64_t *at, uint32_t mask, unsigned bytes,
-                   bool write, uint8_t **ptr) {
+void paramPointers(Warp &w, const uint64_t *at, uint32_t mask, unsigned bytes, bool write, uint8_t **ptr) {
   const auto &params = w.block->launch->config.params;
   for (uint32_t m = mask; m; m &= m - 1) {
     unsigned l = __builtin_ctz(m);
     uint64_t a = at[l] & ~windowMask;
     if (a + bytes > params.size() || a + bytes < a || write)
       w.faultAt(FaultKind::IllegalAddress, l, a,
-                write ? "write to a kernel parameter"
-                      : "read beyond the kernel's parameters");
+                write ? "write to a kernel parameter" : "read beyond the kernel's parameters");
     if (a & (bytes - 1))
       w.faultAt(FaultKind::Misaligned, l, a, "parameter read is not aligned");
     ptr[l] = const_cast<uint8_t *>(&params[a]);
@@ -88,8 +89,7 @@ uint32_t lanesIn(const uint64_t *at, uint32_t mask, uint64_t window) {
   return r;
 }
 
-void pointers(Warp &w, const Inst &i, const Addresses &a, unsigned bytes,
-              Access kind, uint8_t **ptr) {
+void pointers(Warp &w, const Inst &i, const Addresses &a, unsigned bytes, Access kind, uint8_t **ptr) {
   const bool write = kind == Access::Write;
   switch (i.space) {
   case Space::Global:
@@ -114,50 +114,77 @@ void pointers(Warp &w, const Inst &i, const Addresses &a, unsigned bytes,
 }
 
 template <unsigned Size> uint64_t fetch(const uint8_t *p) {
-  std::conditional_t<
-      Size == 8, uint64_t,
-      std::conditional_t<Size == 4, uint32_t,
-                         std::conditional_t<Size == 2, uint16_t, uint8_t>>>
+  std::conditional_t<Size == 8, uint64_t,
+                     std::conditional_t<Size == 4, uint32_t, std::conditional_t<Size == 2, uint16_t, uint8_t>>>
       v;
   memcpy(&v, p, Size);
   return v;
 }
 
-/// Operand-table entries: offset, then the register's bits.
-template <unsigned Size> void loadOp(Warp &w, const Inst &i) {
-  Addresses a;
-  gather(w, i, a);
-  uint8_t *ptr[warpSize];
-  pointers(w, i, a, Size * i.vec, Access::Read, ptr);
+/// Loads into registers from place(lane). Operand-table entries: offset, then
+/// the register's bits.
+template <unsigned Size, typename F> inline void loadFrom(Warp &w, const Inst &i, F place) {
   const uint32_t *regs = &w.kernel->operandTable[i.target];
   for (unsigned n = 0; n < i.vec; ++n) {
     const unsigned bits = regs[2 * n + 1];
     const unsigned shift = 64 - Size * 8;
     const uint64_t keep = bits == 64 ? ~0ull : (1ull << bits) - 1;
     auto value = [&](unsigned l) {
-      uint64_t v = fetch<Size>(ptr[l] + n * Size);
+      uint64_t v = fetch<Size>(place(l) + n * Size);
       if (i.flags & SignExtend)
         v = (uint64_t)((int64_t)(v << shift) >> shift) & keep;
       return v;
     };
-    if (bits == 64) {
-      auto *d = w.r<uint64_t>(regs[2 * n]);
-      for (uint32_t m = w.mask; m; m &= m - 1) {
-        unsigned l = __builtin_ctz(m);
-        d[l] = value(l);
-      }
-    } else if (w.mask == fullMask && !(i.flags & SignExtend)) {
-      auto *d = w.r<uint32_t>(regs[2 * n]);
+    auto *wide = w.r<uint64_t>(regs[2 * n]);
+    auto *narrow = w.r<uint32_t>(regs[2 * n]);
+    if (bits != 64 && w.mask == fullMask && !(i.flags & SignExtend)) {
       for (unsigned l = 0; l < warpSize; ++l)
-        d[l] = (uint32_t)fetch<Size>(ptr[l] + n * Size);
-    } else {
-      auto *d = w.r<uint32_t>(regs[2 * n]);
-      for (uint32_t m = w.mask; m; m &= m - 1) {
-        unsigned l = __builtin_ctz(m);
-        d[l] = (uint32_t)value(l);
-      }
+        narrow[l] = (uint32_t)fetch<Size>(place(l) + n * Size);
+      continue;
+    }
+    for (uint32_t m = w.mask; m; m &= m - 1) {
+      const unsigned l = __builtin_ctz(m);
+      if (bits == 64)
+        wide[l] = value(l);
+      else
+        narrow[l] = (uint32_t)value(l);
     }
   }
+}
+
+template <unsigned Size> void loadOp(Warp &w, const Inst &i) {
+  Addresses a;
+  gather(w, i, a);
+  uint8_t *ptr[warpSize];
+  pointers(w, i, a, Size * i.vec, Access::Read, ptr);
+  loadFrom<Size>(w, i, [&](unsigned l) { return ptr[l]; });
+}
+
+/// `ld.shared`, without the detour over pointers.
+template <unsigned Size> void loadShared(Warp &w, const Inst &i) {
+  uint32_t addr[warpSize];
+  if (i.flags & Narrow32) {
+    const auto *a = w.r<uint32_t>(i.a);
+    for (unsigned l = 0; l < warpSize; ++l)
+      addr[l] = a[l] + (uint32_t)i.imm;
+  } else {
+    Addresses a;
+    gather(w, i, a);
+    sharedAddresses(a.at, addr);
+  }
+  sharedAccess(w, i, addr, w.mask, Size * i.vec, Access::Read);
+  const uint8_t *shared = w.block->shared.data();
+  loadFrom<Size>(w, i, [&](unsigned l) { return shared + addr[l]; });
+}
+
+/// `ld.param [name+offset]`: the same for all lanes.
+template <unsigned Size> void loadParam(Warp &w, const Inst &i) {
+  const unsigned lane = __builtin_ctz(w.mask);
+  uint64_t at[warpSize];
+  uint8_t *ptr[warpSize];
+  at[lane] = i.imm;
+  paramPointers(w, at, 1u << lane, Size * i.vec, false, ptr);
+  loadFrom<Size>(w, i, [&](unsigned) { return ptr[lane]; });
 }
 
 template <unsigned Size> void storeOp(Warp &w, const Inst &i) {
@@ -170,8 +197,7 @@ template <unsigned Size> void storeOp(Warp &w, const Inst &i) {
   for (uint32_t m = w.mask; m; m &= m - 1) {
     unsigned l = __builtin_ctz(m);
     for (unsigned n = 0; n < i.vec; ++n) {
-      uint64_t v = regs[2 * n + 1] == 64 ? w.r<uint64_t>(regs[2 * n])[l]
-                                         : w.r<uint32_t>(regs[2 * n])[l];
+      uint64_t v = regs[2 * n + 1] == 64 ? w.r<uint64_t>(regs[2 * n])[l] : w.r<uint32_t>(regs[2 * n])[l];
       memcpy(ptr[l] + n * Size, &v, Size);
     }
   }
@@ -179,10 +205,9 @@ template <unsigned Size> void storeOp(Warp &w, const Inst &i) {
 
 Space takeSpace(Mods &m) {
   static const std::pair<const char *, Space> spaces[] = {
-      {"global", Space::Global},      {"shared", Space::Shared},
-      {"shared::cta", Space::Shared}, {"local", Space::Local},
-      {"param", Space::Param},        {"param::entry", Space::Param},
-      {"param::func", Space::Param},  {"const", Space::Const}};
+      {"global", Space::Global},     {"shared", Space::Shared}, {"shared::cta", Space::Shared},
+      {"local", Space::Local},       {"param", Space::Param},   {"param::entry", Space::Param},
+      {"param::func", Space::Param}, {"const", Space::Const}};
   for (auto &s : spaces)
     if (m.take(s.first))
       return s.second;
@@ -201,17 +226,11 @@ Class classOf(Space s, bool load) {
   }
 }
 
-Handler handlerOf(bool load, unsigned size) {
-  switch (size) {
-  case 1:
-    return load ? loadOp<1> : storeOp<1>;
-  case 2:
-    return load ? loadOp<2> : storeOp<2>;
-  case 4:
-    return load ? loadOp<4> : storeOp<4>;
-  default:
-    return load ? loadOp<8> : storeOp<8>;
-  }
+template <unsigned Size> Handler handlerOf(bool load, const Inst &i) {
+  return !load                                                ? storeOp<Size>
+         : i.space == Space::Shared                           ? loadShared<Size>
+         : i.space == Space::Param && i.flags & StaticAddress ? loadParam<Size>
+                                                              : loadOp<Size>;
 }
 
 void prefetchOp(Warp &, const Inst &) {}
@@ -219,8 +238,7 @@ void prefetchOp(Warp &, const Inst &) {}
 } // namespace
 
 bool gpusim::decodeMemory(Decoder &d, const Stmt &s) {
-  if (s.name == "prefetch" || s.name == "prefetchu" || s.name == "discard" ||
-      s.name == "applypriority") {
+  if (s.name == "prefetch" || s.name == "prefetchu" || s.name == "discard" || s.name == "applypriority") {
     d.emit(prefetchOp, Class::Control);
     return true;
   }
@@ -250,21 +268,18 @@ bool gpusim::decodeMemory(Decoder &d, const Stmt &s) {
     m.unsupported();
   d.count(s, policy ? 3 : 2);
   const Operand &data = s.ops[load ? 0 : 1], &where = s.ops[load ? 1 : 0];
-  if ((data.kind == Operand::Vec) != (vec > 1) ||
-      (vec > 1 && data.elems.size() != vec))
+  if ((data.kind == Operand::Vec) != (vec > 1) || (vec > 1 && data.elems.size() != vec))
     d.fail("'" + s.name + "' needs " + std::to_string(vec) + " values");
   std::vector<uint32_t> regs;
   for (unsigned n = 0; n < vec; ++n) {
     unsigned bits = 0;
-    regs.push_back(
-        d.anyReg(vec > 1 ? data.elems[n] : data, size * 8, bits, load));
+    regs.push_back(d.anyReg(vec > 1 ? data.elems[n] : data, size * 8, bits, load));
     regs.push_back(bits);
   }
   Decoder::Address a = d.address(where);
   if (a.isStatic && !where.name.empty()) {
     // `ld.param` of a function's own parameters is local memory here.
-    bool match = space == a.space || space == Space::Generic ||
-                 (space == Space::Param && a.space == Space::Local) ||
+    bool match = space == a.space || space == Space::Generic || (space == Space::Param && a.space == Space::Local) ||
                  (space == Space::Const && a.space == Space::Global);
     if (!match)
       d.fail("'" + where.name + "' is not in the space of '" + s.name + "'");
@@ -276,18 +291,18 @@ bool gpusim::decodeMemory(Decoder &d, const Stmt &s) {
     else
       space = a.space;
   }
-  if (!a.isStatic && a.regBits == 32 && space != Space::Shared &&
-      space != Space::Local)
+  if (!a.isStatic && a.regBits == 32 && space != Space::Shared && space != Space::Local)
     d.fail("32-bit address in a 64-bit space");
   if (space == Space::Shared || space == Space::Generic)
-    d.sharedWidth(size);
+    d.sharedWidth(vec * size);
   uint32_t at = d.table(regs);
-  Inst &i = d.emit(handlerOf(load, size), classOf(space, load));
+  Inst &i = d.emit(nullptr, classOf(space, load));
   i.a = a.reg, i.imm = a.offset, i.target = at;
   i.vec = vec, i.size = size, i.space = space;
-  i.flags =
-      (load && t[0] == 's' ? SignExtend : 0) | (a.isStatic ? StaticAddress
-                                                : a.regBits == 32 ? Narrow32
-                                                                  : 0);
+  i.flags = (load && t[0] == 's' ? SignExtend : 0) | (a.isStatic ? StaticAddress : a.regBits == 32 ? Narrow32 : 0);
+  i.fn = size == 1   ? handlerOf<1>(load, i)
+         : size == 2 ? handlerOf<2>(load, i)
+         : size == 4 ? handlerOf<4>(load, i)
+                     : handlerOf<8>(load, i);
   return true;
 }

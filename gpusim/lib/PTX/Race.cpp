@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Checks on shared memory: bounds, alignment, unwritten bytes, races between
-// warps, and the wavefronts an access needs on 32 banks of 4 bytes.
+// Checks on shared memory: bounds, alignment, unwritten bytes, and races
+// between warps.
 #include "Runtime.h"
 
 #include <algorithm>
@@ -11,32 +11,28 @@ using namespace gpusim;
 static std::string missedShared(const Warp &w, uint64_t addr) {
   const Kernel &k = *w.kernel;
   const Launch &launch = *w.block->launch;
-  std::string near = "the block has " + std::to_string(launch.sharedBytes) +
-                     " bytes of shared memory";
+  std::string near = "the block has " + std::to_string(launch.sharedBytes) + " bytes of shared memory";
   uint64_t best = ~0ull;
   auto consider = [&](const std::string &name, uint64_t lo, uint64_t size) {
     uint64_t distance = addr < lo ? lo - addr : addr - (lo + size);
     if (distance < best) {
       best = distance;
-      near = std::to_string(distance) + " bytes " +
-             (addr < lo ? "before" : "past the end of") + " '" + name + "' [" +
+      near = std::to_string(distance) + " bytes " + (addr < lo ? "before" : "past the end of") + " '" + name + "' [" +
              std::to_string(lo) + ", " + std::to_string(lo + size) + ")";
     }
   };
   for (const SharedVariable &v : k.shared)
     consider(v.name, v.offset, v.size);
   if (launch.config.dynamicShared)
-    consider("dynamic shared memory", launch.dynamicOffset,
-             launch.config.dynamicShared);
+    consider("dynamic shared memory", launch.dynamicOffset, launch.config.dynamicShared);
   return near;
 }
 
-static bool insideVariable(const Warp &w, uint64_t addr, unsigned bytes) {
+static bool insideVariable(const Warp &w, uint64_t addr, uint64_t bytes) {
   const Launch &launch = *w.block->launch;
   uint64_t end = addr + bytes;
   uint64_t dyn = launch.dynamicOffset;
-  if (launch.config.dynamicShared && addr >= dyn &&
-      end <= dyn + launch.config.dynamicShared)
+  if (launch.config.dynamicShared && addr >= dyn && end <= dyn + launch.config.dynamicShared)
     return true;
   for (const SharedVariable &v : w.kernel->shared)
     if (addr >= v.offset && end <= uint64_t(v.offset) + v.size)
@@ -44,251 +40,164 @@ static bool insideVariable(const Warp &w, uint64_t addr, unsigned bytes) {
   return false;
 }
 
-[[noreturn]] static void reportRace(Warp &w, unsigned lane, uint32_t addr,
-                                    const char *mine, const char *theirs,
+[[noreturn]] static void reportRace(Warp &w, unsigned lane, uint32_t addr, const char *mine, const char *theirs,
                                     unsigned other) {
   w.faultAt(FaultKind::SharedRace, lane, addr,
-            std::string(mine) + " by warp " + std::to_string(w.index) +
-                " is not ordered after a " + theirs + " by warp " +
-                std::to_string(other) + ": a barrier is missing between them");
+            std::string(mine) + " by warp " + std::to_string(w.index) + " is not ordered after a " + theirs +
+                " by warp " + std::to_string(other) + ": a barrier is missing between them");
 }
 
-void gpusim::sharedRaceCheck(Warp &w, unsigned lane, uint32_t addr,
-                             unsigned bytes, Access kind, bool landing) {
-  Block &b = *w.block;
-  const uint32_t g = w.kernel->granule;
-  const uint32_t first = addr / g, last = (addr + bytes - 1) / g;
-  const uint32_t mine = raceTag(w.clock, w.index, kind == Access::Atomic);
-  const uint32_t limit = (w.floor + 1) << 6; // tags below are ordered
+/// Finds the access of another warp that this one is not ordered after.
+static void reportRaces(Warp &w, unsigned lane, uint32_t addr, unsigned bytes, Access kind, bool landing) {
+  const Block &b = *w.block;
+  const uint32_t shift = w.kernel->granuleShift;
+  const uint32_t first = addr >> shift, last = (addr + bytes - 1) >> shift;
+  const uint32_t limit = orderedBelow(w);
   for (uint32_t n = first; n <= last; ++n) {
-    uint32_t tag = b.writer[n];
-    if (tag >= limit) {
-      uint32_t other = tag >> 1 & 31;
-      bool bothAtomic = (tag & 1) && kind == Access::Atomic;
-      if (other != w.index && !bothAtomic && tag >> 6 > w.known[other])
-        reportRace(w, lane, addr,
-                   kind == Access::Read ? "read"
-                   : landing            ? "landing of a cp.async"
-                                        : "write",
-                   "write", other);
-    }
-    if (kind == Access::Read) {
-      uint32_t read = b.reader[n];
-      if (read == mine)
-        continue;
-      b.readerMask[n] =
-          read >= limit ? b.readerMask[n] | 1u << w.index : 1u << w.index;
-      b.reader[n] = mine;
+    const uint32_t tag = b.writer[n], other = warpOfTag(tag);
+    const bool bothAtomic = (tag & atomicTag) && kind == Access::Atomic;
+    if (tag >= limit && other != w.index && !bothAtomic && clockOfTag(tag) > w.known[other])
+      reportRace(w, lane, addr,
+                 kind == Access::Read ? "read"
+                 : landing            ? "landing of a cp.async"
+                                      : "write",
+                 "write", other);
+    const uint32_t read = b.reader[n];
+    if (kind == Access::Read || read < limit)
       continue;
+    uint32_t others = b.readerMask[n] & ~(1u << w.index);
+    // With several readers and pairwise barriers only the newest reader's
+    // clock is known; older ones may have synchronised since: stay silent.
+    bool ambiguous = w.kernel->partialBarriers && (others & (others - 1));
+    for (uint32_t m = others; m && !ambiguous; m &= m - 1) {
+      unsigned reader = __builtin_ctz(m);
+      if (clockOfTag(read) > w.known[reader])
+        reportRace(w, lane, addr, landing ? "landing of a cp.async" : "write", "read", reader);
     }
-    uint32_t read = b.reader[n];
-    if (read >= limit) {
-      uint32_t others = b.readerMask[n] & ~(1u << w.index);
-      // With several readers and pairwise barriers only the newest reader's
-      // clock is known; older ones may have synchronised since: stay silent.
-      bool ambiguous = w.kernel->partialBarriers && (others & (others - 1));
-      for (uint32_t m = others; m && !ambiguous; m &= m - 1) {
-        unsigned other = __builtin_ctz(m);
-        if (read >> 6 > w.known[other])
-          reportRace(w, lane, addr, landing ? "landing of a cp.async" : "write",
-                     "read", other);
-      }
-    }
-    b.writer[n] = mine;
   }
-}
-
-/// Exact count for one phase: the most distinct words that any bank serves.
-static uint32_t conflictWavefronts(const uint32_t *addr, uint32_t lanes,
-                                   unsigned words) {
-  uint32_t word[warpSize * 4], count = 0, perBank[32] = {}, most = 1;
-  for (uint32_t m = lanes; m; m &= m - 1)
-    for (unsigned k = 0; k < words; ++k) {
-      uint32_t wd = addr[__builtin_ctz(m)] / 4 + k;
-      if (std::find(word, word + count, wd) != word + count)
-        continue;
-      word[count++] = wd;
-      most = std::max(most, ++perBank[wd & 31]);
-    }
-  return most;
-}
-
-/// Requests of 8 (16) bytes are served for 16 (8) lanes at a time. Aligned
-/// accesses of one size conflict only if they use the same slot of that size
-/// in the 128 bytes of all banks and differ.
-uint32_t gpusim::sharedWavefronts(const uint32_t *addr, uint32_t mask,
-                                  unsigned bytes, uint32_t &ideal) {
-  const unsigned perPhase = bytes <= 4 ? 32 : bytes == 8 ? 16 : 8;
-  const unsigned shift = bytes <= 4 ? 2 : bytes == 8 ? 3 : 4;
-  const unsigned slots = 128 >> shift;
-  uint32_t total = 0;
-  ideal = 0;
-  for (unsigned first = 0; first < warpSize; first += perPhase) {
-    const uint32_t keep =
-        perPhase == 32 ? fullMask : ((1u << perPhase) - 1) << first;
-    const uint32_t lanes = mask & keep;
-    if (!lanes)
-      continue;
-    ++ideal;
-    uint32_t head[32], used = 0;
-    bool conflict = false;
-    for (uint32_t m = lanes; m; m &= m - 1) {
-      uint32_t unit = addr[__builtin_ctz(m)] >> shift;
-      uint32_t slot = unit & (slots - 1);
-      if (!(used >> slot & 1))
-        head[slot] = unit, used |= 1u << slot;
-      conflict |= head[slot] != unit;
-    }
-    total += conflict
-                 ? conflictWavefronts(addr, lanes, bytes <= 4 ? 1 : bytes / 4)
-                 : 1;
-  }
-  return total;
-}
-
-/// Distinct byte ranges of an access; neighbouring lanes grow one range.
-struct gpusim::SharedRuns {
-  uint32_t first[warpSize], end[warpSize], count = 0;
-
-  void add(uint32_t lo, uint32_t hi) {
-    // Ranges that stand twice cost time only, so a short look is enough.
-    for (uint32_t n = 0; n < count && n < 4; ++n)
-      if (first[n] <= lo && hi <= end[n])
-        return;
-    first[count] = lo;
-    end[count++] = hi;
-  }
-  SharedRuns(const uint32_t *addr, uint32_t mask, unsigned bytes) {
-    uint32_t lo = addr[__builtin_ctz(mask)], hi = lo + bytes;
-    for (uint32_t m = mask & (mask - 1); m; m &= m - 1) {
-      uint32_t a = addr[__builtin_ctz(m)];
-      if (a == hi) {
-        hi += bytes;
-      } else if (a < lo || a >= hi) {
-        add(lo, hi);
-        lo = a, hi = a + bytes;
-      }
-    }
-    add(lo, hi);
-  }
-};
-
-static bool allWritten(const uint8_t *state, uint32_t bytes) {
-  if (bytes == 16) {
-    uint64_t v[2];
-    memcpy(v, state, 16);
-    return !((v[0] | v[1]) ^ 0x0101010101010101ull) && v[0] == v[1];
-  }
-  uint8_t bad = 0;
-  for (uint32_t n = 0; n < bytes; ++n)
-    bad |= state[n] ^ 1;
-  return !bad;
-}
-
-/// The whole-range form of sharedRaceCheck for what is nearly always so: all
-/// earlier accesses are ordered. False: lanes must be looked at one by one.
-/// `Fixed` is the number of granules if it is known.
-template <uint32_t Fixed>
-static inline bool quickRaceOn(Warp &w, uint32_t first, uint32_t n,
-                               Access kind) {
-  Block &b = *w.block;
-  const uint32_t count = Fixed ? Fixed : n;
-  const uint32_t mine = raceTag(w.clock, w.index, kind == Access::Atomic);
-  const uint32_t limit = (w.floor + 1) << 6, bit = 1u << w.index;
-  uint32_t *writer = &b.writer[first], *reader = &b.reader[first],
-           *readers = &b.readerMask[first];
-  uint32_t bad = 0;
-  for (uint32_t k = 0; k < count; ++k)
-    bad |= (uint32_t)(writer[k] >= limit) & ((writer[k] & ~1u) != (mine & ~1u));
-  if (kind == Access::Read) {
-    if (bad)
-      return false;
-    for (uint32_t k = 0; k < count; ++k) {
-      readers[k] = (reader[k] >= limit ? readers[k] : 0) | bit;
-      reader[k] = mine;
-    }
-    return true;
-  }
-  for (uint32_t k = 0; k < count; ++k)
-    bad |= (uint32_t)(reader[k] >= limit) & (readers[k] != bit);
-  if (bad)
-    return false;
-  for (uint32_t k = 0; k < count; ++k)
-    writer[k] = mine;
-  return true;
-}
-
-static bool quickRace(Warp &w, uint32_t lo, uint32_t hi, Access kind) {
-  const uint32_t g = w.kernel->granule == 4   ? 2
-                     : w.kernel->granule == 2 ? 1
-                                              : 0;
-  const uint32_t first = lo >> g, count = ((hi - 1) >> g) - first + 1;
-  if (count == 4)
-    return quickRaceOn<4>(w, first, 4, kind);
-  return quickRaceOn<0>(w, first, count, kind);
 }
 
 /// One lane after the other: finds the fault, or that there is none.
-static void checkLanes(Warp &w, const uint32_t *addr, uint32_t mask,
-                       unsigned bytes, Access kind) {
-  Block &b = *w.block;
-  const Launch &launch = *b.launch;
-  const uint8_t *state = b.sharedState.data();
+static void checkLanes(Warp &w, const uint32_t *addr, uint32_t mask, unsigned bytes, Access kind) {
+  const Block &b = *w.block;
+  const LaunchOptions &options = b.launch->options;
   for (uint32_t m = mask; m; m &= m - 1) {
-    unsigned lane = __builtin_ctz(m);
-    uint64_t at = addr[lane];
+    const unsigned lane = __builtin_ctz(m);
+    const uint64_t at = addr[lane];
     if (!insideVariable(w, at, bytes))
       w.faultAt(FaultKind::IllegalAddress, lane, at,
-                "shared access of " + std::to_string(bytes) +
-                    " bytes out of bounds: " + missedShared(w, at));
+                "shared access of " + std::to_string(bytes) + " bytes out of bounds: " + missedShared(w, at));
     if (at & (bytes - 1))
-      w.faultAt(FaultKind::Misaligned, lane, at,
-                "shared access of " + std::to_string(bytes) +
-                    " bytes is not aligned");
-    if (kind != Access::Write && launch.options.checkInit &&
-        !allWritten(state + at, bytes)) {
-      bool inFlight = memchr(state + at, 2, bytes) != nullptr;
+      w.faultAt(FaultKind::Misaligned, lane, at, "shared access of " + std::to_string(bytes) + " bytes is not aligned");
+    const uint32_t shift = w.kernel->granuleShift;
+    for (uint64_t n = at; n < at + bytes; n += 1u << shift) {
+      const uint32_t tag = b.writer[n >> shift];
+      if (kind == Access::Write || !options.checkInit || (tag && !(tag & inFlightTag)))
+        continue;
       w.faultAt(FaultKind::Uninitialised, lane, at,
-                inFlight ? "read of bytes whose cp.async has not been waited "
-                           "for (wait_group lets too many groups pend)"
-                         : "read of shared memory that was never written");
+                tag ? "read of bytes whose cp.async has not been waited "
+                      "for (wait_group lets too many groups pend)"
+                    : "read of shared memory that was never written");
     }
-    if (launch.options.checkRaces && launch.warpsPerBlock > 1)
-      sharedRaceCheck(w, lane, at, bytes, kind);
+    if (b.checkRaces)
+      reportRaces(w, lane, at, bytes, kind, false);
   }
 }
 
-void gpusim::sharedAccess(Warp &w, const Inst &, const uint32_t *addr,
-                          uint32_t mask, unsigned bytes, Access kind,
+/// Calls f(first, count) for the granules of each range of an access. `Fixed`
+/// is the count if all have the same.
+template <uint32_t Fixed, typename F>
+static inline void eachRunOf(const AccessPattern &p, uint32_t base, uint32_t shift, F f) {
+  for (uint32_t n = 0; n < p.runs; ++n) {
+    const uint32_t first = (base + p.first[n]) >> shift;
+    f(first, Fixed ? Fixed : ((base + p.end[n] - 1) >> shift) - first + 1);
+  }
+}
+template <typename F> static inline void eachRun(const AccessPattern &p, uint32_t base, uint32_t shift, F f) {
+  switch (p.runBytes >> shift) {
+  case 1:
+    return eachRunOf<1>(p, base, shift, f);
+  case 4:
+    return eachRunOf<4>(p, base, shift, f);
+  default:
+    return eachRunOf<0>(p, base, shift, f);
+  }
+}
+
+/// The whole-range form of checkLanes for what is nearly always so: all is
+/// written, and all earlier accesses are ordered. False: look at each lane.
+/// Reads are noted on the way.
+static bool quickRead(Warp &w, const AccessPattern &p, uint32_t base) {
+  Block &b = *w.block;
+  const bool init = b.launch->options.checkInit;
+  const uint32_t least = init, pending = init ? inFlightTag : 0;
+  const uint32_t *writer = b.writer.data();
+  uint32_t bad = 0;
+  if (!b.checkRaces) {
+    eachRun(p, base, w.kernel->granuleShift, [&](uint32_t at, uint32_t count) {
+      for (uint32_t k = at; k < at + count; ++k)
+        bad |= (uint32_t)(writer[k] < least) | (writer[k] & pending);
+    });
+    return !bad;
+  }
+  uint32_t *reader = b.reader.data(), *readers = b.readerMask.data();
+  const uint32_t limit = orderedBelow(w), mine = raceTag(w, 0);
+  const uint32_t self = w.index << warpShift, bit = 1u << w.index;
+  eachRun(p, base, w.kernel->granuleShift, [&](uint32_t at, uint32_t count) {
+#pragma GCC ivdep
+    for (uint32_t k = at; k < at + count; ++k) {
+      const uint32_t tag = writer[k];
+      bad |= (uint32_t)(tag < least) | (tag & pending) | ((uint32_t)(tag >= limit) & ((tag & warpBits) != self));
+      readers[k] = (reader[k] >= limit ? readers[k] : 0) | bit;
+      reader[k] = mine;
+    }
+  });
+  return !bad;
+}
+
+static bool quickWrite(const Warp &w, const AccessPattern &p, uint32_t base, bool readsToo) {
+  const Block &b = *w.block;
+  const bool init = b.launch->options.checkInit && readsToo;
+  const uint32_t least = init, pending = init ? inFlightTag : 0;
+  const uint32_t *writer = b.writer.data(), *reader = b.reader.data(), *readers = b.readerMask.data();
+  const uint32_t limit = b.checkRaces ? orderedBelow(w) : ~0u;
+  const uint32_t self = w.index << warpShift, bit = 1u << w.index;
+  uint32_t bad = 0;
+  eachRun(p, base, w.kernel->granuleShift, [&](uint32_t at, uint32_t count) {
+    for (uint32_t k = at; k < at + count; ++k) {
+      const uint32_t tag = writer[k];
+      bad |= (uint32_t)(tag < least) | (tag & pending) | ((uint32_t)(tag >= limit) & ((tag & warpBits) != self)) |
+             ((uint32_t)(reader[k] >= limit) & (readers[k] != bit));
+    }
+  });
+  return !bad;
+}
+
+static void noteWrite(Warp &w, const AccessPattern &p, uint32_t base, uint32_t flags) {
+  uint32_t *writer = w.block->writer.data();
+  const uint32_t tag = raceTag(w, flags);
+  eachRun(p, base, w.kernel->granuleShift, [&](uint32_t at, uint32_t count) {
+    for (uint32_t k = at; k < at + count; ++k)
+      writer[k] = tag;
+  });
+}
+
+void gpusim::sharedAccess(Warp &w, const Inst &i, const uint32_t *addr, uint32_t mask, unsigned bytes, Access kind,
                           bool async) {
   if (!mask)
     return;
-  Block &b = *w.block;
-  const Launch &launch = *b.launch;
-  uint8_t *state = b.sharedState.data();
-  SharedRuns runs(addr, mask, bytes);
-  uint32_t low = 0;
-  for (uint32_t m = mask; m; m &= m - 1)
-    low |= addr[__builtin_ctz(m)];
-  bool good = !(low & (bytes - 1));
-  for (uint32_t n = 0; n < runs.count && good; ++n) {
-    const uint32_t lo = runs.first[n], size = runs.end[n] - lo;
-    good = runs.end[n] >= lo && insideVariable(w, lo, size) &&
-           (kind == Access::Write || !launch.options.checkInit ||
-            allWritten(state + lo, size));
-  }
-  const bool races = launch.options.checkRaces && launch.warpsPerBlock > 1;
-  for (uint32_t n = 0; n < runs.count && good && races; ++n)
-    good = quickRace(w, runs.first[n], runs.end[n], kind);
+  const AccessPattern &p = *w.worker->pattern(&i - w.kernel->code.data(), addr, mask, bytes);
+  const uint32_t base = AccessPattern::base(addr, mask);
+  const uint64_t lowest = (uint64_t)base + p.lowest;
+  const bool good = !((base | p.lowBits) & (bytes - 1)) && insideVariable(w, lowest, p.highest - p.lowest) &&
+                    (kind == Access::Read ? quickRead(w, p, base) : quickWrite(w, p, base, kind == Access::Atomic));
   if (!good)
     checkLanes(w, addr, mask, bytes, kind);
   if (kind != Access::Read)
-    for (uint32_t n = 0; n < runs.count; ++n)
-      memset(state + runs.first[n], async ? 2 : 1, runs.end[n] - runs.first[n]);
+    noteWrite(w, p, base, (kind == Access::Atomic ? atomicTag : 0) | (async ? inFlightTag : 0));
   Counters &c = w.worker->counters;
-  uint32_t ideal;
-  c.sharedWavefronts += sharedWavefronts(addr, mask, bytes, ideal);
-  c.sharedIdeal += ideal;
+  c.sharedWavefronts += p.wavefronts;
+  c.sharedIdeal += p.ideal;
   ++c.sharedRequests;
 }
 
@@ -298,16 +207,16 @@ void gpusim::shareClock(const Warp &w, uint32_t *known) {
   known[w.index] = std::max(known[w.index], w.clock);
 }
 
-void gpusim::learnClocks(Block &b, const std::vector<uint32_t> &who,
-                         const uint32_t *known) {
-  ++b.clock;
+void gpusim::learnClocks(Block &b, const std::vector<uint32_t> &who, const uint32_t *known) {
+  if (++b.clock > lastClock)
+    b.warps[who.front()].fault(FaultKind::Timeout, 0,
+                               "more than " + std::to_string(lastClock) + " barriers in one block");
   for (uint32_t n : who) {
     Warp &w = b.warps[n];
     uint32_t floor = ~0u;
     for (unsigned u = 0; u < b.warps.size(); ++u) {
       w.known[u] = std::max(w.known[u], known[u]);
-      bool over =
-          b.warps[u].state == WarpState::Done && w.known[u] >= b.warps[u].clock;
+      bool over = b.warps[u].state == WarpState::Done && w.known[u] >= b.warps[u].clock;
       if (!over && u != n)
         floor = std::min(floor, w.known[u]);
     }
@@ -316,12 +225,20 @@ void gpusim::learnClocks(Block &b, const std::vector<uint32_t> &who,
   }
 }
 
-template <unsigned Bytes>
-static void landBytes(Block &b, const AsyncCopy &copy, uint32_t land) {
-  for (uint32_t m = land; m; m &= m - 1) {
-    unsigned lane = __builtin_ctz(m);
-    memcpy(&b.shared[copy.dst[lane]], copy.data[lane], Bytes);
-  }
+static bool allTagged(const Block &b, const Kernel &k, const AccessPattern &p, uint32_t base, uint32_t tag) {
+  uint32_t different = 0;
+  eachRun(p, base, k.granuleShift, [&](uint32_t at, uint32_t count) {
+    for (uint32_t n = at; n < at + count; ++n)
+      different |= b.writer[n] ^ tag;
+  });
+  return !different;
+}
+
+template <unsigned Bytes> static void landBytes(Block &b, const AsyncCopy &copy, uint32_t land) {
+  uint8_t *shared = b.shared.data();
+  forLanes(land, [&](unsigned l) {
+    memcpy(shared + copy.dst[l], copy.data[l], Bytes);
+  });
 }
 
 static void landOne(Warp &w, const AsyncCopy &copy, uint32_t land) {
@@ -332,23 +249,21 @@ static void landOne(Warp &w, const AsyncCopy &copy, uint32_t land) {
     landBytes<8>(b, copy, land);
   else
     landBytes<4>(b, copy, land);
-  const bool races = b.launch->options.checkRaces && b.warps.size() > 1;
-  SharedRuns runs(copy.dst, land, copy.bytes);
-  bool good = true;
-  for (uint32_t n = 0; n < runs.count; ++n) {
-    memset(&b.sharedState[runs.first[n]], 1, runs.end[n] - runs.first[n]);
-    if (races && good)
-      good = quickRace(w, runs.first[n], runs.end[n], Access::Write);
-  }
+  const AccessPattern &p = *w.worker->pattern(copy.site, copy.dst, land, copy.bytes);
+  const uint32_t base = AccessPattern::base(copy.dst, land);
+  // A read while the bytes were under way was a fault, if reads are checked,
+  // and a write has left its own tag.
+  const bool untouched = b.launch->options.checkInit && allTagged(b, *w.kernel, p, base, copy.tag);
+  const bool good = untouched || quickWrite(w, p, base, false);
   for (uint32_t m = good ? 0 : land; m; m &= m - 1) {
     unsigned lane = __builtin_ctz(m);
-    sharedRaceCheck(w, lane, copy.dst[lane], copy.bytes, Access::Write, true);
+    reportRaces(w, lane, copy.dst[lane], copy.bytes, Access::Write, true);
   }
+  noteWrite(w, p, base, 0);
 }
 
 void gpusim::landAsync(Warp &w, uint32_t lanes, uint32_t keep, bool all) {
-  size_t kept = 0;
-  for (size_t n = 0; n < w.pending.size(); ++n) {
+  for (size_t n = w.landed; n < w.pending.size(); ++n) {
     AsyncCopy &copy = w.pending[n];
     uint32_t land = 0;
     // Group numbers run upwards; the open group has number asyncGroup.
@@ -358,11 +273,12 @@ void gpusim::landAsync(Warp &w, uint32_t lanes, uint32_t keep, bool all) {
     if (land)
       landOne(w, copy, land);
     copy.mask &= ~land;
-    if (copy.mask) {
-      if (kept != n)
-        w.pending[kept] = copy;
-      ++kept;
-    }
+    if (!copy.mask && n == w.landed)
+      ++w.landed;
   }
-  w.pending.resize(kept);
+  // Moving the rest is cheap if it happens seldom.
+  if (2 * w.landed >= w.pending.size()) {
+    w.pending.erase(w.pending.begin(), w.pending.begin() + w.landed);
+    w.landed = 0;
+  }
 }

@@ -122,6 +122,24 @@ const char *gpusim::unitName(Unit u) {
 
 namespace {
 
+/// Random numbers (Steele, Lea, Flood 2014) that are cheap to seed.
+class SplitMix {
+public:
+  using result_type = uint64_t;
+  explicit SplitMix(uint64_t seed) : state(seed) {}
+  static constexpr uint64_t min() { return 0; }
+  static constexpr uint64_t max() { return ~0ull; }
+  uint64_t operator()() {
+    uint64_t z = state += 0x9e3779b97f4a7c15ull;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+    return z ^ z >> 31;
+  }
+
+private:
+  uint64_t state;
+};
+
 class BlockRunner {
 public:
   explicit BlockRunner(Worker &worker);
@@ -151,10 +169,10 @@ BlockRunner::BlockRunner(Worker &worker)
   auto *base = (uint8_t *)(((uintptr_t)storage.get() + 63) & ~(uintptr_t)63);
   predStorage.resize((size_t)kernel.numPreds * warps);
   block.launch = &launch;
+  block.checkRaces = launch.options.checkRaces && warps > 1;
   block.warps.resize(warps);
   block.shared.resize(launch.sharedBytes + 16);
-  block.sharedState.resize(launch.sharedBytes + 16);
-  size_t granules = launch.sharedBytes / kernel.granule + 16;
+  size_t granules = (launch.sharedBytes >> kernel.granuleShift) + 16;
   block.writer.resize(granules);
   block.reader.resize(granules);
   block.readerMask.resize(granules);
@@ -252,7 +270,6 @@ void BlockRunner::reset(uint64_t linear) {
   block.id[1] = linear / g[0] % g[1];
   block.id[2] = linear / g[0] / g[1];
   std::fill(block.shared.begin(), block.shared.end(), MemorySpace::poison);
-  std::fill(block.sharedState.begin(), block.sharedState.end(), 0);
   std::fill(block.writer.begin(), block.writer.end(), 0);
   std::fill(block.reader.begin(), block.reader.end(), 0);
   std::fill(block.readerMask.begin(), block.readerMask.end(), 0);
@@ -272,6 +289,7 @@ void BlockRunner::reset(uint64_t linear) {
     w.carry = 0;
     w.groups.clear();
     w.pending.clear();
+    w.landed = 0;
     memset(w.asyncGroup, 0, sizeof w.asyncGroup);
     memset(w.known, 0, sizeof w.known);
     w.clock = 1;
@@ -317,7 +335,7 @@ void BlockRunner::reportDeadlock() {
 void BlockRunner::run(uint64_t linear) {
   reset(linear);
   // Every block has its own sequence, whichever worker runs it.
-  std::mt19937_64 rng(launch.options.seed * 0x9e3779b97f4a7c15ull + linear);
+  SplitMix rng(SplitMix(launch.options.seed)() + linear);
   std::vector<uint32_t> ready;
   for (;;) {
     ready.clear();
@@ -351,7 +369,7 @@ void BlockRunner::run(uint64_t linear) {
 void work(Launch &launch) {
   Worker worker(launch);
   worker.instCounts.resize(launch.kernel.code.size());
-  worker.rng.seed(1);
+  worker.patterns.resize(2 * launch.kernel.code.size());
   try {
     BlockRunner runner(worker);
     while (!launch.failed) {
@@ -454,7 +472,7 @@ LaunchResult gpusim::runKernel(const Kernel &k, const LaunchConfig &config,
   launch.blockOrder.resize(blocks);
   for (uint64_t n = 0; n < blocks; ++n)
     launch.blockOrder[n] = n;
-  std::mt19937_64 rng(options.seed);
+  SplitMix rng(options.seed);
   if (options.seed)
     std::shuffle(launch.blockOrder.begin(), launch.blockOrder.end(), rng);
   unsigned cores =

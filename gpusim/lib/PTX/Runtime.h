@@ -15,6 +15,7 @@
 #ifndef GPUSIM_PTX_RUNTIME_H
 #define GPUSIM_PTX_RUNTIME_H
 
+#include "AccessPattern.h"
 #include "Exec.h"
 
 #include <atomic>
@@ -25,9 +26,19 @@ namespace gpusim {
 constexpr unsigned warpSize = 32;
 constexpr uint32_t fullMask = ~0u;
 
+/// f(lane) for the lanes in `mask`, in their order.
+template <typename F> inline void forLanes(uint32_t mask, F f) {
+  if (mask == fullMask) {
+    for (unsigned l = 0; l < warpSize; ++l)
+      f(l);
+    return;
+  }
+  for (uint32_t m = mask; m; m &= m - 1)
+    f((unsigned)__builtin_ctz(m));
+}
+
 struct Block;
 struct Worker;
-struct SharedRuns;
 
 struct Group {
   uint32_t pc, mask;
@@ -38,6 +49,8 @@ struct Group {
 struct AsyncCopy {
   AsyncCopy() {} // the arrays stay unset: they are large
   uint32_t mask = 0, bytes = 0;
+  uint32_t site = 0; ///< index of the instruction
+  uint32_t tag = 0;  ///< race tag of what it wrote
   uint32_t dst[warpSize];
   uint32_t group[warpSize]; ///< number of the lane's group it belongs to
   uint8_t data[warpSize][16];
@@ -64,6 +77,7 @@ struct Warp {
   const Kernel *kernel = nullptr;
 
   std::vector<AsyncCopy> pending;
+  size_t landed = 0; ///< so many at the front of `pending` are done
   uint32_t asyncGroup[warpSize] = {};
   uint32_t reduced = 0; ///< count of the last bar.red
 
@@ -87,7 +101,10 @@ struct Warp {
 /// Window on an allocation that was recently accessed.
 struct Window {
   uint64_t lo = 1, len = 0; ///< an access fits if addr-lo <= len-bytes
-  uint8_t *data = nullptr, *valid = nullptr;
+  uint8_t *data = nullptr;
+  /// Bit maps of the written bytes (`valid`: null if nobody asks), and of
+  /// those that this launch touched; null if there is none.
+  uint64_t *written = nullptr, *valid = nullptr;
   uint64_t *reads = nullptr, *writes = nullptr;
   Allocation *alloc = nullptr;
 };
@@ -121,10 +138,25 @@ struct Worker {
   std::vector<InstCount> instCounts;
   static constexpr unsigned numWindows = 16;
   Window windows[numWindows];
-  std::mt19937_64 rng;
+  unsigned oldestWindow = 0;
+  /// Two per instruction: of global and of shared memory.
+  std::vector<std::unique_ptr<AccessPattern>> patterns;
 
   /// The window for an access, or null if no live allocation holds it.
   Window *window(uint64_t addr, uint64_t bytes);
+  /// The pattern of an access by instruction `site`, to shared memory if the
+  /// addresses have 32 bits. Null if it has none: its lanes are too far apart.
+  template <typename T>
+  const AccessPattern *pattern(uint32_t site, const T *addr, uint32_t mask,
+                               unsigned bytes) {
+    auto &p = patterns[2 * site + (sizeof(T) == 4)];
+    if (!p)
+      p = std::make_unique<AccessPattern>();
+    if (p->mask == mask && p->matches(addr, mask, bytes))
+      return p.get();
+    p->build(addr, mask, bytes);
+    return p->mask ? p.get() : nullptr;
+  }
 };
 
 /// A named barrier (PTX ISA, "bar, barrier").
@@ -141,18 +173,35 @@ struct Block {
   uint32_t id[3] = {0, 0, 0};
   std::vector<Warp> warps;
   std::vector<uint8_t> shared;
-  /// 0 never written, 1 written, 2 a cp.async is under way to it.
-  std::vector<uint8_t> sharedState;
-  std::vector<uint32_t> writer, reader, readerMask; ///< per granule
+  /// Race tags, and the warps that read since `reader` was ordered, for each
+  /// granule: the finest width that the kernel accesses. A writer of 0 means
+  /// that the granule was never written.
+  std::vector<uint32_t> writer, reader, readerMask;
+  bool checkRaces = false; ///< asked for, and there are several warps
   uint32_t clock = 1;
   BarrierState barriers[16];
   uint64_t executed = 0;
 };
 
-/// writer[] and reader[] entries: clock in the high bits, then the warp, then
-/// whether the access was atomic.
-inline uint32_t raceTag(uint32_t clock, uint32_t warp, bool atomic) {
-  return clock << 6 | warp << 1 | atomic;
+/// Race tag: the clock in the high bits, then the warp, then flags of a writer.
+enum : uint32_t {
+  atomicTag = 1,
+  inFlightTag = 2, ///< a cp.async whose bytes have not landed
+  warpShift = 2,
+  warpBits = (warpSize - 1) << warpShift,
+  clockShift = 7,
+  lastClock = (1u << (32 - clockShift)) - 2
+};
+inline uint32_t raceTag(const Warp &w, uint32_t flags) {
+  return w.clock << clockShift | w.index << warpShift | flags;
+}
+inline uint32_t warpOfTag(uint32_t tag) {
+  return (tag & warpBits) >> warpShift;
+}
+inline uint32_t clockOfTag(uint32_t tag) { return tag >> clockShift; }
+/// Tags below this belong to accesses that are ordered before all of `w`'s.
+inline uint32_t orderedBelow(const Warp &w) {
+  return (w.floor + 1) << clockShift;
 }
 
 /// Picks the next group of a warp; called when the current one cannot go on.
@@ -166,12 +215,9 @@ enum class Access { Read, Write, Atomic };
 /// gives host addresses.
 void globalAccess(Warp &w, const Inst &i, const uint64_t *addr, uint32_t mask,
                   unsigned bytes, Access kind, uint8_t **ptr);
+/// The same for shared memory; `async`: the bytes are under way only.
 void sharedAccess(Warp &w, const Inst &i, const uint32_t *addr, uint32_t mask,
                   unsigned bytes, Access kind, bool async = false);
-uint32_t sharedWavefronts(const uint32_t *addr, uint32_t mask, unsigned bytes,
-                          uint32_t &ideal);
-void sharedRaceCheck(Warp &w, unsigned lane, uint32_t addr, unsigned bytes,
-                     Access kind, bool landing = false);
 /// Lets the copies of all but the newest `keep` groups land.
 void landAsync(Warp &w, uint32_t lanes, uint32_t keep, bool all);
 /// A warp arrives at a synchronisation: adds what it knows to `known`.

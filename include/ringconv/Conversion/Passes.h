@@ -7,6 +7,9 @@
 
 namespace mlir {
 class ModuleOp;
+namespace gpu {
+class GPUModuleOp;
+} // namespace gpu
 namespace func {
 class FuncOp;
 } // namespace func

@@ -74,10 +74,15 @@ struct Cuts {
   bool even() const;
   /// Sizes differ by at most one, larger first (rule 6).
   static Cuts balanced(int64_t size, int64_t parts);
+  /// These cuts as they fall on elements [begin, begin + size), counted from begin.
+  Cuts clipped(int64_t begin, int64_t size) const;
   /// One part that owns everything.
   static Cuts whole(int64_t size) { return {{0, size}}; }
   bool operator==(const Cuts &o) const { return bounds == o.bounds; }
 };
+/// Elements that change hands when a dimension cut as `from` is cut as `to`;
+/// both have the same size and number of parts.
+int64_t moved(const Cuts &from, const Cuts &to);
 /// Why the bounds do not cut a dimension of `size` into `parts`, or nothing.
 std::optional<std::string> checkCuts(const std::vector<int64_t> &bounds, int64_t size, int64_t parts);
 
@@ -218,18 +223,6 @@ struct Edges {
 /// Nothing where a rank has too few outputs for both edges, or the plan is not
 /// aligned: the interior reads the shard by its own coordinates.
 std::optional<Edges> commonEdges(const Plan &plan, const std::vector<Interval> &outputs);
-
-/// Ranks are row-major positions in a mesh of `extents`, the last axis fastest;
-/// the part number along `axes` (positions in the mesh, major first) is the
-/// row-major number of their coordinates.
-///
-/// Rank of each part, all other coordinates 0.
-Table ranksOfParts(const std::vector<int64_t> &extents, const std::vector<int64_t> &axes);
-/// A rank's part is the sum of these: rank / divisor % modulus * factor.
-struct Digit {
-  int64_t divisor, modulus, factor;
-};
-std::vector<Digit> digitsOfPart(const std::vector<int64_t> &extents, const std::vector<int64_t> &axes);
 
 } // namespace ringconv::halo
 

@@ -20,6 +20,9 @@ struct PartitionOptions : mlir::PassPipelineOptions<PartitionOptions> {
                           llvm::cl::init(true)};
   Option<bool> overlap{*this, "overlap", llvm::cl::desc("compute the interior while halos travel"),
                        llvm::cl::init(true)};
+  Option<bool> startReductions{*this, "start-reductions",
+                               llvm::cl::desc("all-reduces together, behind the work after them"),
+                               llvm::cl::init(true)};
   Option<bool> alwaysOverlap{*this, "always-overlap",
                              llvm::cl::desc("overlap however small the pieces are"), llvm::cl::init(false)};
   /// Filled by the partition pass; null: not wanted. Outlives the pipeline.
@@ -35,6 +38,9 @@ struct HostOptions : mlir::PassPipelineOptions<HostOptions> {
                           llvm::cl::init(true)};
   Option<bool> overlap{*this, "overlap", llvm::cl::desc("compute the interior while halos travel"),
                        llvm::cl::init(true)};
+  Option<bool> startReductions{*this, "start-reductions",
+                               llvm::cl::desc("all-reduces together, behind the work after them"),
+                               llvm::cl::init(true)};
   Option<bool> vectorize{*this, "vectorize", llvm::cl::desc("use vectorised kernels where they fit"),
                          llvm::cl::init(true)};
   Option<int64_t> vectorWidth{*this, "vector-width", llvm::cl::desc("f32 lanes: 8 or 16"), llvm::cl::init(8)};
@@ -42,8 +48,24 @@ struct HostOptions : mlir::PassPipelineOptions<HostOptions> {
                      llvm::cl::init(false)};
 };
 
-/// Partitioned program on tensors to memrefs, allocations and frees placed.
-void buildBufferizePipeline(mlir::OpPassManager &pm);
+struct CudaOptions : mlir::PassPipelineOptions<CudaOptions> {
+  Option<std::string> mesh{*this, "mesh", llvm::cl::desc("axis=extent,...: other extents for the mesh")};
+  Option<bool> mergeHalos{*this, "merge-halos", llvm::cl::desc("one exchange for several tensors"),
+                          llvm::cl::init(true)};
+  Option<bool> overlap{*this, "overlap", llvm::cl::desc("compute the interior while halos travel"),
+                       llvm::cl::init(true)};
+  Option<int64_t> arch{*this, "arch", llvm::cl::desc("oldest architecture: 80, 90 or 100"), llvm::cl::init(80)};
+  Option<bool> fastKernels{*this, "fast-kernels", llvm::cl::desc("use the families of fast kernels where they fit"),
+                           llvm::cl::init(true)};
+};
+
+/// Partitioned program on tensors to memrefs; with `frees` these are placed too.
+void buildBufferizePipeline(mlir::OpPassManager &pm, bool frees = true);
+/// Memrefs to the LLVM dialect, with calls of the CUDA driver and NCCL; kernels
+/// to NVVM in a gpu.module beside.
+void buildCudaLoweringPipeline(mlir::OpPassManager &pm, const CudaOptions &options);
+/// Everything, from a user's program to the LLVM dialect and NVVM.
+void buildCudaPipeline(mlir::OpPassManager &pm, const CudaOptions &options, PartitionReport *report = nullptr);
 /// Memrefs to the LLVM dialect, with calls of the host runtime.
 void buildHostLoweringPipeline(mlir::OpPassManager &pm, const HostOptions &options);
 /// Everything, from a user's program to the LLVM dialect.

@@ -47,6 +47,16 @@ int32_t ringconv_rt_wait(ringconv_context *context, int64_t exchange);
 int32_t ringconv_rt_all_reduce(ringconv_context *context, int64_t exchange, uint64_t axes, int32_t dtype, void *data,
                                int64_t rank, const int64_t *shape);
 
+/* The same in steps, for several tensors of one type at once: a sum is opened,
+ * gets its tensors, and starts, which does not block; the wait completes it. The
+ * tensors stay as they are between. Each peer gets one message in each of the
+ * two rounds (one for small sums). */
+int32_t ringconv_rt_sum(ringconv_context *context, int64_t exchange, uint64_t axes, int32_t dtype);
+int32_t ringconv_rt_sum_tensor(ringconv_context *context, int64_t exchange, void *data, int64_t rank,
+                               const int64_t *shape);
+int32_t ringconv_rt_sum_start(ringconv_context *context, int64_t exchange);
+int32_t ringconv_rt_sum_wait(ringconv_context *context, int64_t exchange);
+
 /* The same sum of `source`, of which the rank keeps the box that starts at
  * begins[d] of the source and has the sizes of `result`. `boxes` gives, for
  * each member of the group in the order of positions, 2 * rank numbers: begins,
@@ -54,6 +64,11 @@ int32_t ringconv_rt_all_reduce(ringconv_context *context, int64_t exchange, uint
 int32_t ringconv_rt_reduce_scatter(ringconv_context *context, int64_t exchange, uint64_t axes, int32_t dtype,
                                    const void *source, const int64_t *source_shape, void *result,
                                    const int64_t *result_shape, int64_t rank, const int64_t *boxes);
+
+/* The session's buffer number `slot`, of `bytes` bytes, aligned to 64: answer[0]
+ * is its address, answer[1] 1 where it must be filled: it is new, or parameters
+ * were set since. A slot keeps its size. */
+int32_t ringconv_rt_kept(ringconv_context *context, int64_t slot, int64_t bytes, int64_t *answer);
 
 /* Marks begin and end of work on operation `op` of the program, for reports. */
 void ringconv_rt_op_begin(ringconv_context *context, int64_t op);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * What the compiler tells the runtime about one compiled entry: constant data
- * in the emitted object, read by the runtime and by nobody else. Plain C, no
+ * in the emitted object, read by the runtime and by libRingConv-C.so. Plain C, no
  * MLIR. Everything here is immutable and lives as long as the program.
  */
 #ifndef RINGCONV_RUNTIME_PROGRAM_H
@@ -87,19 +87,51 @@ typedef struct ringconv_op {
 
 typedef struct ringconv_context ringconv_context;
 
-/* The program of one rank. `in` and `out` are local shards, dense and
- * row-major, owned by the caller; inputs are only read. 0, or the code that a
+/* The program of one rank. `in` and `out` are local shards (of device memory
+ * where the target is cuda), dense and row-major, owned by the caller; inputs are only read. 0, or the code that a
  * runtime call gave: then the context holds the text. */
 typedef int32_t (*ringconv_rank_fn)(ringconv_context *context, void *const *in, void *const *out);
 
 /* The uncut program, by plain loops with f64 accumulation, on global tensors. */
 typedef int32_t (*ringconv_reference_fn)(void *const *in, void *const *out);
 
+/* ---- Programs for GPUs ---- */
+
+/* The kernels, once for an architecture: machine code (a cubin), or PTX text
+ * that ends with a zero and that newer GPUs take too. */
+typedef struct ringconv_image {
+  int32_t arch; /* 80 for sm_80 */
+  int32_t is_text;
+  int64_t bytes;
+  const void *data;
+} ringconv_image;
+
+typedef struct ringconv_kernel {
+  const char *name;
+  int32_t shared_bytes; /* the most dynamic shared memory of a launch */
+} ringconv_kernel;
+
+typedef struct ringconv_constant {
+  const void *data;
+  int64_t bytes;
+} ringconv_constant;
+
+/* What a session makes before the first run. */
+typedef struct ringconv_cuda_program {
+  int64_t arena_bytes; /* device memory of all buffers, on the rank that needs most */
+  int32_t has_boxes;   /* there is a kernel `ringconv_boxes`: see runtime/cuda/Boxes.h */
+  int32_t num_images, num_kernels, num_constants, num_sums;
+  const ringconv_image *images;
+  const ringconv_kernel *kernels;
+  const ringconv_constant *constants;
+  const uint64_t *sums; /* the mesh axes of each communicator for sums (bit a: axis a) */
+} ringconv_cuda_program;
+
 typedef struct ringconv_program {
   uint32_t abi_version;
   const char *entry;
   uint64_t hash; /* of program, mesh and target: ranks agree on it before the first message */
-  const char *target;       /* "host" */
+  const char *target;       /* "host" or "cuda" */
   const char *cpu_features; /* comma separated features the code needs ("avx2,fma"), "" for none */
   ringconv_mesh mesh;
   int32_t num_inputs, num_outputs, num_ops, num_exchanges;
@@ -107,6 +139,7 @@ typedef struct ringconv_program {
   const ringconv_op *ops;
   ringconv_rank_fn run;
   ringconv_reference_fn reference; /* NULL if it was not compiled in */
+  const ringconv_cuda_program *cuda; /* NULL for host */
 } ringconv_program;
 
 #ifdef __cplusplus

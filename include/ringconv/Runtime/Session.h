@@ -39,10 +39,17 @@ int32_t ringconv_session_create(const ringconv_program *program, ringconv_sessio
 int32_t ringconv_session_set_parameters(ringconv_session *session, const void *const *parameters);
 
 /* Local shards; `in` holds the inputs that are no parameters, in their order.
- * stream: NULL on host. Collective. After an error of the program or of a
+ * stream: NULL on host. On GPUs, device pointers aligned to 16 bytes and a
+ * CUstream that the work goes to (NULL: one of the session's own); the call
+ * returns when the work is issued, and may be captured in the caller's graph
+ * from the second run on. Collective. After an error of the program or of a
  * message ranks may stand anywhere in it, so that from then on the session only
  * repeats its error; a mistake in the arguments leaves it usable. */
 int32_t ringconv_session_run(ringconv_session *session, void *stream, const void *const *in, void *const *out);
+
+/* Waits until the work of the last run is done, at most the timeout, and looks
+ * for faults of peers meanwhile. On host nothing is left to wait for. */
+int32_t ringconv_session_synchronize(ringconv_session *session);
 
 /* Text of the last error of this session, "" if none; lives until the next call. */
 const char *ringconv_session_error(const ringconv_session *session);
@@ -51,6 +58,28 @@ const char *ringconv_session_error(const ringconv_session *session);
 void ringconv_session_counters(const ringconv_session *session, ringconv_counters *counters);
 
 void ringconv_session_destroy(ringconv_session *session);
+
+/* All ranks of a program, as threads of this process that live for one call.
+ * Arrays are whole tensors, dense and row-major. */
+typedef struct ringconv_ranks ringconv_ranks;
+
+/* On failure *ranks can only give its error and be destroyed (NULL when memory
+ * ran out). The program outlives it; options may be NULL. */
+int32_t ringconv_ranks_create(const ringconv_program *program, ringconv_ranks **ranks, const ringconv_options *options);
+
+/* Whole parameters, in their order; otherwise as ringconv_session_set_parameters. */
+int32_t ringconv_ranks_set_parameters(ringconv_ranks *ranks, const void *const *parameters);
+
+/* Whole tensors, otherwise as ringconv_session_run. One call at a time. */
+int32_t ringconv_ranks_run(ringconv_ranks *ranks, const void *const *in, void *const *out);
+
+/* Text of the last error, "" if none; lives until the next call. */
+const char *ringconv_ranks_error(const ringconv_ranks *ranks);
+
+/* Totals of one rank since create. */
+void ringconv_ranks_counters(const ringconv_ranks *ranks, int64_t rank, ringconv_counters *counters);
+
+void ringconv_ranks_destroy(ringconv_ranks *ranks);
 
 /* The main function of emitted executables: parses run flags, reads inputs,
  * runs all ranks (threads, or this process's rank under a launcher), writes

@@ -8,12 +8,19 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "ringconv/Dialect/RingConv/Transforms/Report.h"
+#include "llvm/Support/Error.h"
 
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
+
+struct ringconv_program;
 
 namespace llvm {
+namespace orc {
+class LLJIT;
+} // namespace orc
 class LLVMContext;
 class Module;
 class TargetMachine;
@@ -24,9 +31,12 @@ namespace ringconv {
 struct CompileOptions {
   std::string entry;                ///< empty: `main`, else the only public function
   std::string mesh;                 ///< axis=extent,...; empty: as written
+  std::string target = "host";      ///< host or cuda
   std::string cpu = "x86-64-v3";    ///< LLVM's name, or `native`
+  std::vector<int64_t> gpuArchs = {80}; ///< 80 for sm_80; target cuda
   bool reference = true;            ///< also the uncut program, for --check
-  bool vectorize = true, mergeHalos = true, overlap = true;
+  bool vectorize = true;            ///< false: plain loops, plain kernels
+  bool mergeHalos = true, overlap = true;
   bool alwaysOverlap = false;       ///< however small the pieces are
   bool countMultiplyAdds = false;
   bool remarks = false;             ///< print what was chosen
@@ -44,8 +54,10 @@ struct CompiledProgram {
   std::unique_ptr<llvm::Module> module;
   std::unique_ptr<llvm::TargetMachine> machine;
   std::string entry;
+  std::string ptx; ///< of the oldest architecture; target cuda
   FuncReport report;
   std::vector<std::string> signature; ///< a line of text per operand, for headers
+  std::vector<std::string> cuts;      ///< the sharding of each operand, as text
 };
 
 /// The entry function by the rules of CompileOptions::entry.
@@ -56,15 +68,22 @@ mlir::FailureOr<mlir::OwningOpRef<mlir::ModuleOp>> partitionModule(mlir::ModuleO
                                                                    PartitionReport &report);
 
 /// Everything. The module is left as it is.
-mlir::FailureOr<CompiledProgram> compileHost(mlir::ModuleOp module, const CompileOptions &options);
+mlir::FailureOr<CompiledProgram> compileProgram(mlir::ModuleOp module, const CompileOptions &options);
 
 /// Object code into memory; empty with a diagnostic text on failure.
 mlir::FailureOr<std::string> emitObject(CompiledProgram &program);
 
-/// JIT: native code in this process; `program` keeps the IR alive no longer.
-/// Gives the address of the descriptor (a `const ringconv_program *`), which
-/// stays valid until the end of the process.
-mlir::FailureOr<const void *> loadInProcess(CompiledProgram program);
+/// Native code in this process, unloaded at the end of its life.
+struct LoadedProgram {
+  LoadedProgram();
+  LoadedProgram(LoadedProgram &&);
+  LoadedProgram &operator=(LoadedProgram &&);
+  ~LoadedProgram();
+
+  const ringconv_program *descriptor = nullptr;
+  std::unique_ptr<llvm::orc::LLJIT> jit;
+};
+llvm::Expected<LoadedProgram> loadInProcess(CompiledProgram program);
 
 /// Adds `int main(int, char **)` over the runtime's driver.
 void addMain(CompiledProgram &program);

@@ -10,6 +10,8 @@
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/Twine.h"
 
+#include <vector>
+
 namespace ringconv {
 
 /// False in all processes but the first under a launcher: one speaks for all.
@@ -21,12 +23,12 @@ int reportError(llvm::StringRef tool, const llvm::Twine &text);
 /// Errors (and remarks, if asked for) on one line each; notes never.
 void printDiagnostics(mlir::MLIRContext &context, bool remarks);
 
+/// The numbers of `sm_80`, ...; an empty list leaves `archs` as it is. False after
+/// an error line.
+bool readGpuArchs(llvm::StringRef tool, llvm::ArrayRef<std::string> words, std::vector<int64_t> &archs);
+
 /// Parses a file; null after an error line.
 mlir::OwningOpRef<mlir::ModuleOp> readProgram(llvm::StringRef tool, llvm::StringRef file, mlir::MLIRContext &context);
-
-/// The static runtime library beside the running tool; empty if it is not
-/// there. `argv0` is the tool's.
-std::string findRuntime(const char *argv0);
 
 } // namespace ringconv
 

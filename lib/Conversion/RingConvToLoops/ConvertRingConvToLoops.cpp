@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Loops.h"
+#include "VectorPlan.h"
 #include "ringconv/Conversion/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -19,6 +21,15 @@ namespace ringconv {
 using namespace mlir;
 using namespace ringconv;
 
+void ringconv::markWork(Operation *op, IntegerAttr report) {
+  if (!report)
+    return;
+  OpBuilder b(op);
+  MarkOp::create(b, op->getLoc(), report, /*end=*/UnitAttr());
+  b.setInsertionPointAfter(op);
+  MarkOp::create(b, op->getLoc(), report, b.getUnitAttr());
+}
+
 namespace {
 struct ConvertRingConvToLoopsPass : ringconv::impl::ConvertRingConvToLoopsPassBase<ConvertRingConvToLoopsPass> {
   using ConvertRingConvToLoopsPassBase::ConvertRingConvToLoopsPassBase;
@@ -27,7 +38,7 @@ struct ConvertRingConvToLoopsPass : ringconv::impl::ConvertRingConvToLoopsPassBa
     LoopOptions options{vectorize, vectorWidth, count};
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
-      if (isa<LocalConvOp, LocalPoolOp, memref::CopyOp>(op))
+      if (isa<LocalConvOp, LocalPoolOp, memref::CopyOp, linalg::GenericOp>(op))
         ops.push_back(op);
     });
     for (Operation *op : ops) {
@@ -40,28 +51,30 @@ struct ConvertRingConvToLoopsPass : ringconv::impl::ConvertRingConvToLoopsPassBa
         lowerStridedCopy(copy, options);
         continue;
       }
+      if (auto generic = dyn_cast<linalg::GenericOp>(op)) {
+        lowerElementwise(generic, options);
+        continue;
+      }
       if (auto pool = dyn_cast<LocalPoolOp>(op)) {
-        markWork(pool);
-        lowerToPlainLoops(pool, options);
+        markWork(pool, pool.getReportAttr());
+        lowerPool(pool, options);
         continue;
       }
       auto conv = cast<LocalConvOp>(op);
-      markWork(conv);
+      markWork(conv, conv.getReportAttr());
       if (!options.vectorize || !lowerToVectorLoops(conv, options))
         lowerToPlainLoops(conv, options);
     }
   }
 
 private:
-  /// Marks around the operation, between which all its loops will stand.
-  template <typename OpTy> static void markWork(OpTy op) {
-    IntegerAttr report = op.getReportAttr();
-    if (!report)
+  static void lowerPool(LocalPoolOp op, const LoopOptions &options) {
+    std::string reason;
+    if (options.vectorize && lowerToColumns(op, options, reason))
       return;
-    OpBuilder b(op);
-    MarkOp::create(b, op.getLoc(), report, /*end=*/UnitAttr());
-    b.setInsertionPointAfter(op);
-    MarkOp::create(b, op.getLoc(), report, b.getUnitAttr());
+    if (options.vectorize)
+      emitRemark(op.getLoc()) << "plain loops: " << reason;
+    lowerToPlainLoops(op, options);
   }
 };
 } // namespace

@@ -36,12 +36,6 @@ SmallVector<ReassociationIndices> contiguousGroups(MemRefType from, MemRefType t
   return groups;
 }
 
-bool hasUnitInnerStride(MemRefType type) {
-  int64_t offset;
-  SmallVector<int64_t> strides;
-  return succeeded(type.getStridesAndOffset(strides, offset)) && !strides.empty() && strides.back() == 1;
-}
-
 /// Loops over the dimensions from `index.size()` on; the last one goes by
 /// vectors of `lanes` elements, and by elements where fewer are left.
 void copyFrom(Loops &l, Value source, Value target, SmallVector<Value> index, int64_t lanes) {
@@ -88,11 +82,15 @@ void ringconv::lowerStridedCopy(memref::CopyOp op, const LoopOptions &options) {
     source = memref::CollapseShapeOp::create(b, l.loc, source, groups);
     target = memref::CollapseShapeOp::create(b, l.loc, target, groups);
   }
+  auto isInnerVector = [](Value memref) {
+    auto type = cast<MemRefType>(memref.getType());
+    return type.getRank() > 0 && isVectorDim(type, type.getRank() - 1);
+  };
   Type element = from.getElementType();
   int64_t bits = element.isIntOrFloat() ? element.getIntOrFloatBitWidth() : 0, lanes = 1;
   // Elements below a byte have no address of their own in a vector.
-  if (options.vectorize && bits >= 8 && hasUnitInnerStride(cast<MemRefType>(source.getType())) &&
-      hasUnitInnerStride(cast<MemRefType>(target.getType())))
+  if (options.vectorize && bits >= 8 && isInnerVector(source) &&
+      isInnerVector(target))
     lanes = options.vectorWidth * 32 / bits;
   copyFrom(l, source, target, {}, lanes);
   op.erase();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "VectorMemory.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -115,23 +116,25 @@ public:
         inputDim(dimOf(op.getFilterDims(), kInput)), lanes(std::min(plan.perGroup, plan.width())),
         vectorType(VectorType::get({plan.lanes}, plan.accumulator)) {}
 
-  Value run() {
+  MemRefType packedType() {
     SmallVector<int64_t> shape{plan.groups * plan.blocks(), plan.features};
     shape.append(plan.taps);
     shape.push_back(plan.width());
-    auto type = MemRefType::get(shape, plan.accumulator);
-    packed = memref::AllocOp::create(l.b, l.loc, type, l.b.getI64IntegerAttr(64));
+    return MemRefType::get(shape, plan.accumulator);
+  }
+
+  void packInto(Value target) {
+    packed = target;
     forAll(l, {plan.groups, plan.blocks()}, {}, [&](ArrayRef<Value> index) {
       first = firstOutput(l, plan, index[0], index[1]);
       block = l.add(l.mul(index[0], plan.blocks()), index[1]);
       if (isRowMajor())
         return transposeRows();
-      bool byVectors = isContiguousDim(cast<MemRefType>(filter.getType()), outputDim);
+      bool byVectors = isVectorDim(cast<MemRefType>(filter.getType()), outputDim);
       SmallVector<int64_t> rest{plan.features};
       rest.append(plan.taps);
       forAll(l, rest, {}, [&](ArrayRef<Value> at) { byVectors ? copyVectors(at) : copyElements(at); });
     });
-    return packed;
   }
 
 private:
@@ -233,8 +236,36 @@ private:
 };
 } // namespace
 
+/// True for what is the same in each run: parameters, constants, and views of
+/// them at places that only the rank decides.
+static bool isFixed(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto func = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
+    return func && func.isPublic() && func.getArgAttr(argument.getArgNumber(), kParameter);
+  }
+  Operation *op = value.getDefiningOp();
+  return isa<memref::GetGlobalOp>(op) || (isMemoryEffectFree(op) && op->getNumRegions() == 0 &&
+                                          llvm::all_of(op->getOperands(), isFixed));
+}
+
 Value ringconv::packFilter(Loops &l, LocalConvOp op, const VectorPlan &plan) {
-  return FilterPacking(l, op, plan).run();
+  FilterPacking packing(l, op, plan);
+  if (!isFixed(op.getFilter())) {
+    Value packed = memref::AllocOp::create(l.b, l.loc, packing.packedType(), l.b.getI64IntegerAttr(64));
+    packing.packInto(packed);
+    return packed;
+  }
+  auto kept = KeptOp::create(l.b, l.loc, packing.packedType(), l.b.getI1Type());
+  auto branch = scf::IfOp::create(l.b, l.loc, kept.getFresh(), /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(l.b);
+  l.b.setInsertionPointToStart(branch.thenBlock());
+  packing.packInto(kept.getBuffer());
+  return kept.getBuffer();
+}
+
+void ringconv::releaseFilter(Loops &l, Value packed) {
+  if (packed.getDefiningOp<memref::AllocOp>())
+    memref::DeallocOp::create(l.b, l.loc, packed);
 }
 
 // ===--------------------------------------------------------------------=== //
@@ -254,9 +285,9 @@ public:
   void run() {
     auto type = cast<MemRefType>(init.getType());
     for (int64_t v = 0; v < plan.vectors; ++v) {
-      if (isContiguousDim(type, feature))
+      if (isVectorDim(type, feature))
         storeFeatures(v);
-      else if (isContiguousDim(type, column) && count > 1)
+      else if (isVectorDim(type, column) && count > 1)
         storeColumns(v);
       else
         storeElements(v);

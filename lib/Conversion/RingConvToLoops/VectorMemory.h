@@ -18,8 +18,10 @@ mlir::Value firstOutput(Loops &l, const VectorPlan &plan, mlir::Value group, mli
 
 /// The filter as [group * blocks + block][input feature][taps...][lanes], in the
 /// accumulation type and in the order of the taps (reversal is undone), zeros
-/// where a block has more lanes than features. A new buffer.
+/// where a block has more lanes than features. What is the same in each run is
+/// packed once into a kept buffer, else into a new one that lives until release.
 mlir::Value packFilter(Loops &l, LocalConvOp op, const VectorPlan &plan);
+void releaseFilter(Loops &l, mlir::Value packed);
 
 /// Writes a tile: accumulators[i * plan.vectors + v] to output column
 /// `at`[column dimension] + i, features from `at`[feature dimension] on.

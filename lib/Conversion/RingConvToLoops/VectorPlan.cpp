@@ -61,6 +61,32 @@ Bounds ringconv::boundsOf(Value value) {
   return {std::max(a.min + b.min, -kFar), std::min(a.max + b.max, kFar)};
 }
 
+static int64_t floorMod(int64_t v, int64_t modulus) { return v - halo::floorDiv(v, modulus) * modulus; }
+
+static std::optional<int64_t> residueOf(LookupOp lookup, int64_t modulus) {
+  ArrayRef<int64_t> runs = lookup.getTable().getRuns();
+  int64_t residue = floorMod(runs[1], modulus);
+  for (size_t i = 0; i < runs.size(); i += 3)
+    if (floorMod(runs[i + 1], modulus) != residue || runs[i + 2] % modulus)
+      return std::nullopt;
+  return residue;
+}
+
+std::optional<int64_t> ringconv::residueOf(Value value, int64_t modulus) {
+  APInt constant;
+  if (matchPattern(value, m_ConstantInt(&constant)))
+    return floorMod(constant.getSExtValue(), modulus);
+  Operation *op = value.getDefiningOp();
+  if (auto lookup = dyn_cast_or_null<LookupOp>(op))
+    return ::residueOf(lookup, modulus);
+  if (!isa_and_present<arith::AddIOp, arith::SubIOp>(op))
+    return std::nullopt;
+  auto a = residueOf(op->getOperand(0), modulus), b = residueOf(op->getOperand(1), modulus);
+  if (!a || !b)
+    return std::nullopt;
+  return floorMod(isa<arith::AddIOp>(op) ? *a + *b : *a - *b, modulus);
+}
+
 // ===--------------------------------------------------------------------=== //
 // Columns
 // ===--------------------------------------------------------------------=== //
@@ -197,9 +223,14 @@ bool ringconv::isContiguousDim(MemRefType type, int64_t d) {
   return succeeded(type.getStridesAndOffset(strides, offset)) && strides[d] == 1;
 }
 
+bool ringconv::isVectorDim(MemRefType type, int64_t d) {
+  return isContiguousDim(type, d) && isContiguousDim(type, type.getRank() - 1);
+}
+
+static bool isFloat(Type t) { return t.isF32() || t.isF64() || t.isF16() || t.isBF16(); }
+
 /// Why the operands' types do not fit, or null.
 static const char *checkTypes(LocalConvOp op) {
-  auto isFloat = [](Type t) { return t.isF32() || t.isF64() || t.isF16() || t.isBF16(); };
   auto input = cast<MemRefType>(op.getInput().getType()), filter = cast<MemRefType>(op.getFilter().getType());
   auto init = cast<MemRefType>(op.getInit().getType());
   if (!isFloat(input.getElementType()) || !isFloat(init.getElementType()))
@@ -217,8 +248,7 @@ static const char *checkTypes(LocalConvOp op) {
 
 /// Halos in the columns' dimension are slabs that hold all corners (they come
 /// last), so that an element's column alone says whether it lies in them.
-static const char *checkHalos(LocalConvOp op, ArrayRef<int64_t> inputDims) {
-  ArrayRef<int64_t> halos = op.getHaloDims();
+static const char *checkHalos(ArrayRef<int64_t> halos, ArrayRef<int64_t> inputDims) {
   if (llvm::any_of(halos, [&](int64_t d) { return !llvm::is_contained(inputDims, d); }))
     return "halos of a dimension that is not spatial";
   if (llvm::is_contained(halos, inputDims.back()) && halos.back() != inputDims.back())
@@ -264,44 +294,83 @@ static ColumnWindow columnWindow(LocalConvOp op, const VectorPlan &plan) {
   return w;
 }
 
-std::optional<VectorPlan> ringconv::planVectorLoops(LocalConvOp op, const LoopOptions &options, std::string &reason) {
+static const char *setLanes(VectorShape &shape, const LoopOptions &options) {
+  shape.lanes = options.vectorWidth * 32 / shape.accumulator.getIntOrFloatBitWidth();
+  return shape.lanes < 2 || !llvm::isPowerOf2_64(shape.lanes) ? "a vector width that is no power of two" : nullptr;
+}
+
+std::optional<VectorShape> ringconv::readVectorShape(LocalPoolOp op, const LoopOptions &options, std::string &reason) {
+  VectorShape shape;
+  shape.element = cast<MemRefType>(op.getInit().getType()).getElementType();
+  shape.inputDims = spatialDims(op.getInputDims());
+  shape.outputDims = spatialDims(op.getOutputDims());
+  shape.taps.assign(op.getSize().begin(), op.getSize().end());
+  const char *why = !isFloat(shape.element) ? "integers" : shape.taps.empty() ? "no spatial dimension" : nullptr;
+  if (!why) {
+    shape.accumulator = accumulationType(shape.element);
+    why = checkHalos(op.getHaloDims(), shape.inputDims);
+  }
+  if (!why)
+    why = setLanes(shape, options);
+  if (!why)
+    return shape;
+  reason = why;
+  return std::nullopt;
+}
+
+std::optional<VectorShape> ringconv::readVectorShape(LocalConvOp op, const LoopOptions &options, std::string &reason) {
   auto refuse = [&](const char *why) {
     reason = why;
     return std::nullopt;
   };
   if (const char *why = checkTypes(op))
     return refuse(why);
-  VectorPlan plan;
-  plan.inputDims = spatialDims(op.getInputDims());
-  plan.filterDims = spatialDims(op.getFilterDims());
-  plan.outputDims = spatialDims(op.getOutputDims());
-  if (const char *why = checkHalos(op, plan.inputDims))
+  VectorShape shape;
+  shape.inputDims = spatialDims(op.getInputDims());
+  shape.filterDims = spatialDims(op.getFilterDims());
+  shape.outputDims = spatialDims(op.getOutputDims());
+  if (const char *why = checkHalos(op.getHaloDims(), shape.inputDims))
     return refuse(why);
   auto filter = cast<MemRefType>(op.getFilter().getType());
-  plan.element = cast<MemRefType>(op.getInit().getType()).getElementType();
-  plan.accumulator = accumulationType(filter.getElementType());
-  for (int64_t d : plan.filterDims)
-    plan.taps.push_back(filter.getDimSize(d));
-  plan.features = filter.getDimSize(dimOf(op.getFilterDims(), kInput));
+  shape.element = cast<MemRefType>(op.getInit().getType()).getElementType();
+  shape.accumulator = accumulationType(filter.getElementType());
+  for (int64_t d : shape.filterDims)
+    shape.taps.push_back(filter.getDimSize(d));
+  shape.features = filter.getDimSize(dimOf(op.getFilterDims(), kInput));
 
   int64_t outputs = filter.getDimSize(dimOf(op.getFilterDims(), kOutput));
-  int64_t bits = plan.accumulator.getIntOrFloatBitWidth();
-  plan.lanes = options.vectorWidth * 32 / bits;
-  if (plan.lanes < 2 || !llvm::isPowerOf2_64(plan.lanes))
-    return refuse("a vector width that is no power of two");
+  if (const char *why = setLanes(shape, options))
+    return refuse(why);
   if (op.getFeatureGroupOutputs() && op.getBatchGroupOutputs())
     return refuse("groups of features and of batches");
-  plan.perGroup = std::max<int64_t>(op.getFeatureGroupOutputs(), op.getBatchGroupOutputs());
-  if (plan.perGroup == 0)
-    plan.perGroup = outputs;
-  if (plan.perGroup < 8 || outputs % plan.perGroup)
+  shape.featureGroups = op.getFeatureGroupOutputs();
+  shape.batchGroups = op.getBatchGroupOutputs();
+  shape.perGroup = std::max<int64_t>(op.getFeatureGroupOutputs(), op.getBatchGroupOutputs());
+  if (shape.perGroup == 0)
+    shape.perGroup = outputs;
+  if (outputs % shape.perGroup)
+    return refuse("groups that are cut");
+  shape.groups = outputs / shape.perGroup;
+  return shape;
+}
+
+std::optional<VectorPlan> ringconv::planVectorLoops(LocalConvOp op, const LoopOptions &options, std::string &reason) {
+  auto refuse = [&](const char *why) {
+    reason = why;
+    return std::nullopt;
+  };
+  std::optional<VectorShape> shape = readVectorShape(op, options, reason);
+  if (!shape)
+    return std::nullopt;
+  VectorPlan plan;
+  static_cast<VectorShape &>(plan) = *shape;
+  if (plan.perGroup < 8)
     return refuse("fewer than 8 output features per group");
-  plan.groups = outputs / plan.perGroup;
 
   plan.columns = columnWindow(op, plan);
   if (plan.columns.isStatic() && plan.columns.outputs > kMaxColumns)
     return refuse("more columns than are planned one by one");
-  int64_t registers = plan.lanes * bits == 512 ? 32 : 16;
+  int64_t bits = plan.accumulator.getIntOrFloatBitWidth(), registers = plan.lanes * bits == 512 ? 32 : 16;
   Tiling tiling = chooseTiling(plan.columns, 1, registers);
   // Too few accumulators to hide the latency: two vectors of features each.
   if (tiling.tile < 8 && plan.perGroup >= 2 * plan.lanes) {

@@ -21,6 +21,8 @@ struct Bounds {
 /// Bounds of an index value, from tables and simple arithmetic on them; the
 /// whole range of the type where nothing is known.
 Bounds boundsOf(mlir::Value value);
+/// The value modulo `modulus`, where it is the same on all ranks.
+std::optional<int64_t> residueOf(mlir::Value value, int64_t modulus);
 
 /// A tap that leads from an element to an output of the tile.
 struct TileUse {
@@ -53,14 +55,26 @@ struct ColumnWindow {
   llvm::SmallVector<TileColumn> columns(int64_t begin, int64_t size) const;
 };
 
-struct VectorPlan {
+/// What all vectorised forms ask of a local convolution or pool.
+struct VectorShape {
   mlir::Type element, accumulator;
-  /// Lanes of a vector, vectors of output features per tile, outputs per tile.
-  int64_t lanes, vectors, tile;
-  int64_t groups, perGroup, features;
+  int64_t lanes;
+  /// Output features per group, input features that each of them reads; what
+  /// groups divide.
+  int64_t groups = 1, perGroup = 1, features = 1;
+  bool featureGroups = false, batchGroups = false;
   llvm::SmallVector<int64_t> taps;
   /// Dimension of each spatial number.
   llvm::SmallVector<int64_t> inputDims, filterDims, outputDims;
+};
+
+/// The shape, or why no vectorised form fits.
+std::optional<VectorShape> readVectorShape(LocalConvOp op, const LoopOptions &options, std::string &reason);
+std::optional<VectorShape> readVectorShape(LocalPoolOp op, const LoopOptions &options, std::string &reason);
+
+struct VectorPlan : VectorShape {
+  /// Vectors of output features per tile, outputs per tile.
+  int64_t vectors, tile;
   ColumnWindow columns;
   /// Empty where columns are not static.
   llvm::SmallVector<TileRun> tiles;
@@ -73,12 +87,20 @@ struct VectorPlan {
 /// The plan, or why the vectorised form does not fit.
 std::optional<VectorPlan> planVectorLoops(LocalConvOp op, const LoopOptions &options, std::string &reason);
 
+/// The forms with lanes along the columns: convolutions with few output features
+/// per group, and pools; false, with the operation untouched, where they do not
+/// fit.
+bool lowerToColumns(LocalConvOp op, const LoopOptions &options, std::string &reason);
+bool lowerToColumns(LocalPoolOp op, const LoopOptions &options, std::string &reason);
+
+/// The operation once for each size and offset that its columns have on some
+/// rank, with static columns, in branches of which each rank takes one; none, with
+/// the operation untouched, where there are too many or they are not known.
+llvm::SmallVector<LocalConvOp> specializeColumns(LocalConvOp op);
+
 /// The operation with one spatial dimension, in place of one whose outputs read
 /// nothing but the element of their own coordinates; others as they are.
 LocalConvOp flattenPointwise(LocalConvOp op);
-
-/// True if neighbours along the dimension are neighbours in memory.
-bool isContiguousDim(mlir::MemRefType type, int64_t d);
 
 } // namespace ringconv
 

@@ -10,6 +10,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 namespace ringconv {
 #define GEN_PASS_DEF_LOWERREFERENCEPASS
@@ -30,19 +31,22 @@ static LogicalResult checkStatic(Operation *op) {
 static LogicalResult lowerOp(Operation *op) {
   if (isa<MeshOp>(op) || !isa_and_nonnull<RingConvDialect>(op->getDialect()))
     return success();
-  if (auto reshard = dyn_cast<ReshardOp>(op)) {
-    op->replaceAllUsesWith(ValueRange(reshard.getInput()));
+  if (isa<ReshardOp, ReshardLikeOp>(op)) {
+    op->replaceAllUsesWith(ValueRange(op->getOperand(0)));
     op->erase();
     return success();
   }
-  if (!isa<ConvOp, PoolOp>(op))
+  if (!isa<ConvOp, PoolOp, PoolGradOp, FoldBorderOp>(op))
     return op->emitOpError() << "is not part of a program over whole tensors, which has only ringconv.conv, "
-                                "ringconv.pool and ringconv.reshard";
+                                "ringconv.pool, their gradients and ringconv.reshard";
   if (failed(checkStatic(op)))
     return failure();
   OpBuilder builder(op);
-  auto conv = dyn_cast<ConvOp>(op);
-  Value result = conv ? reference::lowerConv(builder, conv) : reference::lowerPool(builder, cast<PoolOp>(op));
+  Value result = llvm::TypeSwitch<Operation *, Value>(op)
+                     .Case([&](ConvOp conv) { return reference::lowerConv(builder, conv); })
+                     .Case([&](PoolOp pool) { return reference::lowerPool(builder, pool); })
+                     .Case([&](PoolGradOp pool) { return reference::lowerPoolGrad(builder, pool); })
+                     .Case([&](FoldBorderOp fold) { return reference::lowerFold(builder, fold); });
   op->replaceAllUsesWith(ValueRange(result));
   op->erase();
   return success();

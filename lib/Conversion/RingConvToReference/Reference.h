@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The definition of windows, as IR: shared by convolutions and pools of
+// The definition of windows, as IR: shared by convolutions, pools and their gradients in
 // ringconv-lower-reference.
 #ifndef RINGCONV_LIB_CONVERSION_REFERENCE_H
 #define RINGCONV_LIB_CONVERSION_REFERENCE_H
@@ -33,6 +33,8 @@ mlir::Value filled(mlir::OpBuilder &b, mlir::Location loc, llvm::ArrayRef<int64_
 
 mlir::Value lowerConv(mlir::OpBuilder &b, ConvOp op);
 mlir::Value lowerPool(mlir::OpBuilder &b, PoolOp op);
+mlir::Value lowerPoolGrad(mlir::OpBuilder &b, PoolGradOp op);
+mlir::Value lowerFold(mlir::OpBuilder &b, FoldBorderOp op);
 
 } // namespace ringconv::reference
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Calls.h"
+#include "../Common/BufferCasts.h"
 
+#include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -44,12 +47,6 @@ Value RuntimeCalls::pointerTo(Value scratch) {
   return LLVM::IntToPtrOp::create(b, loc, pointer, toI64(address));
 }
 
-/// Bytes from one element to the next, as the LLVM dialect lays memrefs out.
-static int64_t elementSize(Type type) {
-  int64_t bits = type.isIntOrFloat() ? type.getIntOrFloatBitWidth() : IndexType::kInternalStorageBitWidth;
-  return llvm::PowerOf2Ceil(llvm::divideCeil(bits, 8));
-}
-
 Value RuntimeCalls::describe(Value memref, ArrayRef<int64_t> reverse, Value scratch, Value &data) {
   auto type = cast<MemRefType>(memref.getType());
   int64_t rank = type.getRank();
@@ -66,22 +63,34 @@ Value RuntimeCalls::describe(Value memref, ArrayRef<int64_t> reverse, Value scra
     memref::StoreOp::create(b, loc, stride, scratch, arith::ConstantIndexOp::create(b, loc, rank + d).getResult());
   }
   Value base = toI64(memref::ExtractAlignedPointerAsIndexOp::create(b, loc, memref));
-  Value bytes = arith::MulIOp::create(b, loc, offset, i64(elementSize(type.getElementType())));
+  Value bytes = arith::MulIOp::create(b, loc, offset, i64(elementBytes(type.getElementType())));
   Value address = arith::AddIOp::create(b, loc, base, bytes);
   data = LLVM::IntToPtrOp::create(b, loc, pointer, address);
   return pointerTo(scratch);
 }
 
+void RuntimeCalls::beginGroup(GroupOp, int64_t exchange) {
+  call("ringconv_rt_group", {context, i64(exchange)}, b.getI32Type());
+}
+void RuntimeCalls::postGroup(GroupOp, int64_t exchange) {
+  call("ringconv_rt_post", {context, i64(exchange)}, b.getI32Type());
+}
+void RuntimeCalls::waitGroup(WaitOp, int64_t exchange) {
+  call("ringconv_rt_wait", {context, i64(exchange)}, b.getI32Type());
+}
+void RuntimeCalls::lowerMark(MarkOp op) {
+  call(op.getEnd() ? "ringconv_rt_op_end" : "ringconv_rt_op_begin", {context, i64(op.getReport())}, Type());
+}
+
 void RuntimeCalls::lowerGroup(GroupOp op) {
   int64_t exchange = nextExchange++;
-  exchangeOfToken[op.getToken()] = exchange;
   if (auto report = op.getReport())
     for (int64_t entry : *report) {
       if (int64_t(exchangeOf.size()) <= entry)
         exchangeOf.resize(entry + 1, -1);
       exchangeOf[entry] = exchange;
     }
-  call("ringconv_rt_group", {context, i64(exchange)}, b.getI32Type());
+  beginGroup(op, exchange);
   // The pieces know their exchange by the attribute that stays with them.
   op.getBody().walk([&](Operation *piece) {
     if (isa<SendOp, RecvOp>(piece))
@@ -90,10 +99,10 @@ void RuntimeCalls::lowerGroup(GroupOp op) {
   Block *body = &op.getBody().front();
   op->getBlock()->getOperations().splice(Block::iterator(op), body->getOperations());
   b.setInsertionPoint(op);
-  call("ringconv_rt_post", {context, i64(exchange)}, b.getI32Type());
+  postGroup(op, exchange);
   for (Operation *user : llvm::make_early_inc_range(op.getToken().getUsers())) {
     b.setInsertionPoint(user);
-    call("ringconv_rt_wait", {context, i64(exchange)}, b.getI32Type());
+    waitGroup(cast<WaitOp>(user), exchange);
     user->erase();
   }
   op.erase();
@@ -105,7 +114,7 @@ void RuntimeCalls::lowerSend(SendOp op) {
   auto type = cast<MemRefType>(op.getData().getType());
   Value data, shape = describe(op.getData(), {}, makeScratch(2 * type.getRank()), data);
   call("ringconv_rt_send",
-       {context, i64(exchangeAttr(op)), toI64(op.getPeer()), data, i64(elementSize(type.getElementType())),
+       {context, i64(exchangeAttr(op)), toI64(op.getPeer()), data, i64(elementBytes(type.getElementType())),
         i64(type.getRank()), shape},
        b.getI32Type());
 }
@@ -114,7 +123,7 @@ void RuntimeCalls::lowerRecv(RecvOp op) {
   auto type = cast<MemRefType>(op.getData().getType());
   Value data, shape = describe(op.getData(), op.getReverse(), makeScratch(2 * type.getRank()), data);
   call("ringconv_rt_recv",
-       {context, i64(exchangeAttr(op)), toI64(op.getPeer()), data, i64(elementSize(type.getElementType())),
+       {context, i64(exchangeAttr(op)), toI64(op.getPeer()), data, i64(elementBytes(type.getElementType())),
         i64(type.getRank()), shape, i64(0)},
        b.getI32Type());
 }
@@ -210,47 +219,79 @@ void RuntimeCalls::lowerAllReduce(AllReduceOp op) {
        b.getI32Type());
 }
 
+ScatterGroup::ScatterGroup(ReduceScatterOp op, MeshAttr mesh) : op(op), mesh(mesh) {
+  for (auto [a, name] : llvm::enumerate(mesh.getAxes()))
+    if (llvm::is_contained(op.getAxes(), Attribute(name))) {
+      axes.push_back(a);
+      members *= mesh.getExtents()[a];
+    }
+}
+
+int64_t ScatterGroup::partOf(int64_t member, DimShardingAttr dim) {
+  SmallVector<int64_t> coords(mesh.getExtents().size(), 0);
+  for (int64_t a : llvm::reverse(axes)) {
+    coords[a] = member % mesh.getExtents()[a];
+    member /= mesh.getExtents()[a];
+  }
+  int64_t part = 0;
+  for (StringAttr name : dim.getAxes()) {
+    int64_t a = mesh.axisIndex(name.getValue());
+    part = part * mesh.getExtents()[a] + coords[a];
+  }
+  return part;
+}
+
+bool ScatterGroup::isCut(int64_t d) { return op.getFrom().dim(d) != op.getTo().dim(d); }
+
+std::vector<halo::Interval> ScatterGroup::parts(int64_t d) {
+  halo::Cuts cuts = cutsOf(op.getTo().dim(d), cast<RankedTensorType>(op.getType()).getDimSize(d), mesh);
+  std::vector<halo::Interval> intervals;
+  for (int64_t member = 0; member < members; ++member)
+    intervals.push_back(cuts.part(partOf(member, op.getTo().dim(d))));
+  return intervals;
+}
+
+/// Takes its wait with it.
+void RuntimeCalls::lowerStartReduce(StartReduceOp op) {
+  Value exchange = i64(nextExchange++);
+  Type element = cast<MemRefType>(op.getInits()[0].getType()).getElementType();
+  Value dtype = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(dtypeOf(element)));
+  Value axes = i64(axesMask(op.getAxes(), mesh(op, op.getMeshAttr())));
+  call("ringconv_rt_sum", {context, exchange, axes, dtype}, b.getI32Type());
+  for (Value init : op.getInits()) {
+    int64_t rank = cast<MemRefType>(init.getType()).getRank();
+    Value data, shape = describe(init, {}, makeScratch(2 * rank), data);
+    call("ringconv_rt_sum_tensor", {context, exchange, data, i64(rank), shape}, b.getI32Type());
+  }
+  call("ringconv_rt_sum_start", {context, exchange}, b.getI32Type());
+  for (Operation *wait : llvm::make_early_inc_range(op.getToken().getUsers())) {
+    b.setInsertionPoint(wait);
+    call("ringconv_rt_sum_wait", {context, exchange}, b.getI32Type());
+    wait->erase();
+  }
+}
+
 /// The boxes of all members of the group, in the order of positions: where the
 /// result adds a cut, the member's part of it; else all of the source.
 void RuntimeCalls::lowerReduceScatter(ReduceScatterOp op) {
   MeshAttr m = mesh(op, op.getFrom().getMesh());
   auto whole = cast<RankedTensorType>(op.getType());
   int64_t rank = whole.getRank();
-  SmallVector<int64_t> axes;
-  for (auto [a, name] : llvm::enumerate(m.getAxes()))
-    if (llvm::is_contained(op.getAxes(), Attribute(name)))
-      axes.push_back(a);
-  int64_t members = 1;
-  for (int64_t a : axes)
-    members *= m.getExtents()[a];
-  auto partOf = [&](int64_t member, DimShardingAttr dim) {
-    SmallVector<int64_t> coords(m.getExtents().size(), 0);
-    for (int64_t a : llvm::reverse(axes)) {
-      coords[a] = member % m.getExtents()[a];
-      member /= m.getExtents()[a];
-    }
-    int64_t part = 0;
-    for (StringAttr name : dim.getAxes()) {
-      int64_t a = m.axisIndex(name.getValue());
-      part = part * m.getExtents()[a] + coords[a];
-    }
-    return part;
-  };
-  Value boxes = makeScratch(members * 2 * rank);
+  ScatterGroup group(op, m);
+  Value boxes = makeScratch(group.members * 2 * rank);
   auto index = [&](int64_t v) { return arith::ConstantIndexOp::create(b, loc, v).getResult(); };
   auto sourceType = cast<MemRefType>(op.getInput().getType());
   for (int64_t d = 0; d < rank; ++d) {
-    DimShardingAttr from = op.getFrom().dim(d), to = op.getTo().dim(d);
     Value extent = sourceType.isDynamicDim(d) ? toI64(memref::DimOp::create(b, loc, op.getInput(), d))
                                               : i64(sourceType.getDimSize(d));
     std::vector<int64_t> begins, sizes;
-    halo::Cuts cuts = cutsOf(to, whole.getDimSize(d), m);
-    for (int64_t member = 0; member < members && from != to; ++member) {
-      halo::Interval box = cuts.part(partOf(member, to));
-      begins.push_back(box.begin);
-      sizes.push_back(box.size());
-    }
-    auto loop = scf::ForOp::create(b, loc, index(0), index(members), index(1));
+    bool isCut = group.isCut(d);
+    if (isCut)
+      for (halo::Interval box : group.parts(d)) {
+        begins.push_back(box.begin);
+        sizes.push_back(box.size());
+      }
+    auto loop = scf::ForOp::create(b, loc, index(0), index(group.members), index(1));
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     Value member = loop.getInductionVar();
@@ -261,8 +302,8 @@ void RuntimeCalls::lowerReduceScatter(ReduceScatterOp op) {
     auto lookup = [&](const std::vector<int64_t> &values) {
       return toI64(LookupOp::create(b, loc, member, makeTable(b.getContext(), halo::Table::of(values))));
     };
-    store(from == to ? i64(0) : lookup(begins), d);
-    store(from == to ? extent : lookup(sizes), rank + d);
+    store(isCut ? lookup(begins) : i64(0), d);
+    store(isCut ? lookup(sizes) : extent, rank + d);
   }
   Value source, result, sourceShape = describe(op.getInput(), {}, makeScratch(2 * rank), source);
   Value resultShape = describe(op.getInit(), {}, makeScratch(2 * rank), result);
@@ -271,6 +312,22 @@ void RuntimeCalls::lowerReduceScatter(ReduceScatterOp op) {
        {context, i64(nextExchange++), i64(axesMask(op.getAxes(), m)), dtype, source, sourceShape, result, resultShape,
         i64(rank), pointerTo(boxes)},
        b.getI32Type());
+}
+
+void RuntimeCalls::lowerKept(KeptOp op) {
+  MemRefType type = op.getBuffer().getType();
+  Value answer = makeScratch(2);
+  call("ringconv_rt_kept",
+       {context, i64(nextKept++), i64(type.getNumElements() * elementBytes(type.getElementType())), pointerTo(answer)},
+       b.getI32Type());
+  auto number = [&](int64_t i) -> Value {
+    return memref::LoadOp::create(b, loc, answer, arith::ConstantIndexOp::create(b, loc, i).getResult());
+  };
+  Value address = LLVM::IntToPtrOp::create(b, loc, pointer, number(0));
+  LLVMTypeConverter converter(b.getContext());
+  Value descriptor = MemRefDescriptor::fromStaticShape(b, loc, converter, type, address);
+  op.getBuffer().replaceAllUsesWith(UnrealizedConversionCastOp::create(b, loc, type, descriptor).getResult(0));
+  op.getFresh().replaceAllUsesWith(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, number(1), i64(0)));
 }
 
 bool RuntimeCalls::lower(Operation *op) {
@@ -288,10 +345,14 @@ bool RuntimeCalls::lower(Operation *op) {
     lowerLookup(lookup);
   else if (auto reduce = dyn_cast<AllReduceOp>(op))
     lowerAllReduce(reduce);
+  else if (auto start = dyn_cast<StartReduceOp>(op))
+    lowerStartReduce(start);
   else if (auto scatter = dyn_cast<ReduceScatterOp>(op))
     lowerReduceScatter(scatter);
+  else if (auto kept = dyn_cast<KeptOp>(op))
+    lowerKept(kept);
   else if (auto mark = dyn_cast<MarkOp>(op))
-    call(mark.getEnd() ? "ringconv_rt_op_end" : "ringconv_rt_op_begin", {context, i64(mark.getReport())}, Type());
+    lowerMark(mark);
   else if (auto count = dyn_cast<CountOp>(op))
     call("ringconv_rt_count", {context, toI64(count.getMultiplyAdds())}, Type());
   else

@@ -22,6 +22,49 @@ namespace ringconv {
 using namespace mlir;
 using namespace ringconv;
 
+void ringconv::addContext(func::FuncOp func) {
+  Type pointer = LLVM::LLVMPointerType::get(func.getContext());
+  (void)func.insertArgument(0, pointer, {}, func.getLoc());
+}
+
+/// One round: lowering one operation may make others, for the next.
+static bool lowerAll(func::FuncOp func, RuntimeCalls &calls) {
+  SmallVector<Operation *> groups, others;
+  func.walk([&](Operation *op) {
+    if (isa<GroupOp>(op))
+      groups.push_back(op);
+    else if (isa_and_present<RingConvDialect>(op->getDialect()) && !isa<WaitOp>(op))
+      others.push_back(op);
+  });
+  bool any = false;
+  for (Operation *op : groups)
+    any |= calls.lower(op);
+  for (Operation *op : others)
+    any |= calls.lower(op);
+  return any;
+}
+
+void ringconv::lowerToCalls(func::FuncOp func, RuntimeCalls &calls) {
+  while (lowerAll(func, calls)) {
+  }
+}
+
+LogicalResult ringconv::lowerToBlocks(func::FuncOp func) {
+  RewritePatternSet patterns(func.getContext());
+  populateSCFToControlFlowConversionPatterns(patterns);
+  ConversionTarget target(*func.getContext());
+  target.addIllegalOp<scf::ForOp, scf::IfOp, scf::WhileOp, scf::ExecuteRegionOp, scf::IndexSwitchOp,
+                      scf::ParallelOp>();
+  target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
+  return applyPartialConversion(func, target, std::move(patterns));
+}
+
+void ringconv::dropShardAttributes(func::FuncOp func) {
+  for (unsigned i = 0; i < func.getNumArguments(); ++i)
+    for (StringRef name : {kShardOf, kName, kParameter, kWantsGrad})
+      func.removeArgAttr(i, name);
+}
+
 namespace {
 struct ConvertRingConvToRuntimePass
     : ringconv::impl::ConvertRingConvToRuntimePassBase<ConvertRingConvToRuntimePass> {
@@ -37,60 +80,20 @@ struct ConvertRingConvToRuntimePass
         func.emitError() << "@" << func.getSymName() << " must return through arguments";
         return signalPassFailure();
       }
+      dropShardAttributes(func);
       addContext(func);
       RuntimeCalls calls(module, func);
-      while (lowerAll(func, calls)) {
-      }
+      lowerToCalls(func, calls);
       SmallVector<int64_t> numbers{calls.numExchanges()};
       llvm::append_range(numbers, calls.exchanges());
       exchanges.set(func.getSymName(), DenseI64ArrayAttr::get(&getContext(), numbers));
-      if (failed(toBlocks(func)))
+      if (failed(lowerToBlocks(func)))
         return signalPassFailure();
       checkCalls(func);
     }
     for (MeshOp mesh : llvm::make_early_inc_range(module.getOps<MeshOp>()))
       mesh.erase();
     module->setAttr("ringconv.exchanges", exchanges.getDictionary(&getContext()));
-  }
-
-private:
-  void addContext(func::FuncOp func) {
-    // Attributes of whole tensors end here: the mesh that they name goes too.
-    for (unsigned i = 0; i < func.getNumArguments(); ++i)
-      for (StringRef name : {kShardOf, kName, kParameter, kWantsGrad})
-        func.removeArgAttr(i, name);
-    Type pointer = LLVM::LLVMPointerType::get(&getContext());
-    (void)func.insertArgument(0, pointer, {}, func.getLoc());
-    func.setFunctionType(FunctionType::get(&getContext(), func.getArgumentTypes(),
-                                           IntegerType::get(&getContext(), 32)));
-  }
-
-  /// Groups first: they take their waits with them. Lowering one operation may
-  /// make others, for the next round.
-  bool lowerAll(func::FuncOp func, RuntimeCalls &calls) {
-    SmallVector<Operation *> groups, others;
-    func.walk([&](Operation *op) {
-      if (isa<GroupOp>(op))
-        groups.push_back(op);
-      else if (isa_and_present<RingConvDialect>(op->getDialect()) && !isa<WaitOp>(op))
-        others.push_back(op);
-    });
-    bool any = false;
-    for (Operation *op : groups)
-      any |= calls.lower(op);
-    for (Operation *op : others)
-      any |= calls.lower(op);
-    return any;
-  }
-
-  LogicalResult toBlocks(func::FuncOp func) {
-    RewritePatternSet patterns(&getContext());
-    populateSCFToControlFlowConversionPatterns(patterns);
-    ConversionTarget target(getContext());
-    target.addIllegalOp<scf::ForOp, scf::IfOp, scf::WhileOp, scf::ExecuteRegionOp, scf::IndexSwitchOp,
-                        scf::ParallelOp>();
-    target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
-    return applyPartialConversion(func, target, std::move(patterns));
   }
 };
 } // namespace

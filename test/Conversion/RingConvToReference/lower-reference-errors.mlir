@@ -12,7 +12,7 @@ func.func @dynamic(%x: tensor<1x1x?xf32>, %w: tensor<1x1x3xf32>) -> tensor<1x1x?
 
 ringconv.mesh @grid = <["x" = 2]>
 func.func @local() -> index {
-  // expected-error @below {{'ringconv.coord' op is not part of a program over whole tensors, which has only ringconv.conv, ringconv.pool and ringconv.reshard}}
+  // expected-error @below {{'ringconv.coord' op is not part of a program over whole tensors, which has only ringconv.conv, ringconv.pool, their gradients and ringconv.reshard}}
   %c = ringconv.coord @grid ["x"]
   return %c : index
 }

@@ -144,10 +144,10 @@ func.func @integers(%x: tensor<1x1x5xi8>, %w: tensor<1x1x2xi8>) -> tensor<1x1x4x
 
 // The average counts the taps that read something, and divides by at least 1.
 // CHECK-LABEL: func.func @average(
-// CHECK:         %[[WINDOW:.+]] = tensor.empty() : tensor<3xf64>
+// CHECK:         %[[WINDOW:.+]] = tensor.empty() : tensor<3xf32>
 // CHECK:         linalg.generic
 // CHECK-SAME:      iterator_types = ["parallel", "parallel", "reduction"]
-// CHECK-SAME:      ins(%[[WINDOW]] : tensor<3xf64>)
+// CHECK-SAME:      ins(%[[WINDOW]] : tensor<3xf32>)
 // CHECK-SAME:      tensor<2x5xf64>, tensor<2x5xf64>
 // CHECK:           scf.if {{.*}} -> (f64, f64)
 // CHECK:         linalg.generic

@@ -114,7 +114,7 @@ func.func @count(%x: tensor<2x8xf32>) -> tensor<2x6xf32> {
 // -----
 
 func.func @kind(%x: tensor<2x8xf32>) -> tensor<2x6xf32> {
-  // expected-error @+1 {{expected max, sum or avg, got min}}
+  // expected-error @+1 {{expected max, sum, avg or argmax, got min}}
   %y = ringconv.pool min %x dims [f, 0] -> [f, 0] window {size = [3]} : tensor<2x8xf32> -> tensor<2x6xf32>
   return %y : tensor<2x6xf32>
 }

@@ -15,11 +15,11 @@ using namespace ringconv;
 namespace {
 template <typename OpTy>
 struct DestinationModel : DstBufferizableOpInterfaceExternalModel<DestinationModel<OpTy>, OpTy> {
-  /// Inits are overwritten whole, but for the message that a wait completes and
-  /// the summand of an all-reduce: those must stay in their buffer.
+  /// Inits are overwritten whole, but for what a wait completes and the summands
+  /// of reductions: those must stay in their buffer.
   bool bufferizesToMemoryRead(Operation *op, OpOperand &operand, const AnalysisState &) const {
     if (cast<DestinationStyleOpInterface>(op).isDpsInit(&operand))
-      return isa<WaitOp, AllReduceOp>(op);
+      return isa<WaitOp, AllReduceOp, StartReduceOp>(op);
     return true;
   }
 
@@ -66,6 +66,7 @@ void ringconv::registerBufferizationModels(DialectRegistry &registry) {
     WaitOp::attachInterface<DestinationModel<WaitOp>>(*ctx);
     RedistributeOp::attachInterface<DestinationModel<RedistributeOp>>(*ctx);
     AllReduceOp::attachInterface<DestinationModel<AllReduceOp>>(*ctx);
+    StartReduceOp::attachInterface<DestinationModel<StartReduceOp>>(*ctx);
     ReduceScatterOp::attachInterface<DestinationModel<ReduceScatterOp>>(*ctx);
   });
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // ringconv.conv: verifier, shape inference, and what the partitioner asks.
-#include "WindowText.h"
+#include "WindowOps.h"
 
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/SmallSet.h"
@@ -61,23 +61,10 @@ LogicalResult ringconv::verifyWords(Operation *op, StringRef label, const Window
                  failed(positive("rhs_dilate", w.rhsDilate)));
 }
 
-/// The window words of a conv or pool.
-template <typename OpTy> static WindowWords wordsOf(OpTy op) {
-  WindowWords words;
-  words.stride.assign(op.getStride().begin(), op.getStride().end());
-  words.padLow.assign(op.getPadLow().begin(), op.getPadLow().end());
-  words.padHigh.assign(op.getPadHigh().begin(), op.getPadHigh().end());
-  words.lhsDilate.assign(op.getLhsDilate().begin(), op.getLhsDilate().end());
-  words.rhsDilate.assign(op.getRhsDilate().begin(), op.getRhsDilate().end());
-  words.reverse.assign(op.getReverse().begin(), op.getReverse().end());
-  words.border.assign(op.getBorder().begin(), op.getBorder().end());
-  return words;
-}
-
-static SmallVector<halo::Window> makeWindows(ArrayRef<int64_t> sizes, ArrayRef<int64_t> stride,
-                                             ArrayRef<int64_t> padLow, ArrayRef<int64_t> padHigh,
-                                             ArrayRef<int64_t> lhsDilate, ArrayRef<int64_t> rhsDilate,
-                                             ArrayRef<int64_t> border) {
+SmallVector<halo::Window> ringconv::makeWindows(ArrayRef<int64_t> sizes, ArrayRef<int64_t> stride,
+                                                ArrayRef<int64_t> padLow, ArrayRef<int64_t> padHigh,
+                                                ArrayRef<int64_t> lhsDilate, ArrayRef<int64_t> rhsDilate,
+                                                ArrayRef<int64_t> border) {
   SmallVector<halo::Window> windows;
   for (size_t n = 0; n < stride.size(); ++n)
     windows.push_back({sizes[n], stride[n], rhsDilate[n], lhsDilate[n], padLow[n], padHigh[n],
@@ -85,11 +72,9 @@ static SmallVector<halo::Window> makeWindows(ArrayRef<int64_t> sizes, ArrayRef<i
   return windows;
 }
 
-/// Checks the windows against the input's sizes (conv_c10, conv_c11 and their
-/// twins of pools), and gives the result's spatial sizes.
-static FailureOr<SmallVector<int64_t>> windowSizes(Operation *op, ArrayRef<halo::Window> windows,
-                                                   ArrayRef<int64_t> inputDims, ArrayRef<int64_t> shape,
-                                                   StringRef emptyLabel, StringRef borderLabel) {
+FailureOr<SmallVector<int64_t>> ringconv::windowSizes(Operation *op, ArrayRef<halo::Window> windows,
+                                                      ArrayRef<int64_t> inputDims, ArrayRef<int64_t> shape,
+                                                      StringRef emptyLabel, StringRef borderLabel) {
   for (auto [d, size] : llvm::enumerate(shape))
     if (size == 0)
       return op->emitOpError() << emptyLabel << ": dim " << d << " of the input has size 0", failure();
@@ -107,7 +92,8 @@ static FailureOr<SmallVector<int64_t>> windowSizes(Operation *op, ArrayRef<halo:
   return sizes;
 }
 
-static LogicalResult verifyShape(Operation *op, StringRef label, ArrayRef<int64_t> inferred, RankedTensorType type) {
+LogicalResult ringconv::verifyShape(Operation *op, StringRef label, ArrayRef<int64_t> inferred,
+                                    RankedTensorType type) {
   if (failed(verifyCompatibleShape(inferred, type.getShape()))) {
     auto diag = op->emitOpError() << label << ": the result must be ";
     llvm::interleave(inferred, diag, [&](int64_t n) { diag << n; }, "x");
@@ -132,6 +118,7 @@ SmallVector<int64_t> ConvOp::getInputWindowDims() { return spatialDims(getInputD
 SmallVector<int64_t> ConvOp::getResultWindowDims() { return spatialDims(getOutputDims()); }
 SmallVector<int64_t> ConvOp::getFilterWindowDims() { return spatialDims(getFilterDims()); }
 bool ConvOp::isReversed(int64_t spatial) { return getReverse()[spatial]; }
+int64_t ConvOp::getNumWindowedOperands() { return 1; }
 
 FailureOr<SmallVector<int64_t>> ConvOp::inferShape() {
   ArrayRef<int64_t> x = getInput().getType().getShape(), w = getFilter().getType().getShape();
@@ -243,8 +230,7 @@ SmallVector<Factor> ConvOp::getFactors() {
   return factors;
 }
 
-/// The scalars of mixed lists, in the order offset, begin, end.
-static DenseI64ArrayAttr mixed(Builder &b, ArrayRef<OpFoldResult> values, SmallVectorImpl<Value> &scalars) {
+DenseI64ArrayAttr ringconv::mixedNumbers(Builder &b, ArrayRef<OpFoldResult> values, SmallVectorImpl<Value> &scalars) {
   SmallVector<int64_t> numbers;
   for (OpFoldResult v : values) {
     auto attr = dyn_cast<Attribute>(v);
@@ -259,8 +245,8 @@ FailureOr<SmallVector<Value>> ConvOp::createLocal(LocalBuilder &local) {
   OpBuilder &b = local.builder;
   LocalWindows &w = local.windows;
   SmallVector<Value> scalars;
-  auto offset = mixed(b, w.offset, scalars), begin = mixed(b, w.validBegin, scalars);
-  auto end = mixed(b, w.validEnd, scalars);
+  auto offset = mixedNumbers(b, w.offset, scalars), begin = mixedNumbers(b, w.validBegin, scalars);
+  auto end = mixedNumbers(b, w.validEnd, scalars);
   Value bias = getBias() && !local.partial ? local.operands[2] : Value();
   int64_t outputs = getFilter().getType().getShape()[dimOf(getFilterDims(), kOutput)];
   int64_t fg = getFeatureGroupCount(), bg = getBatchGroupCount();
@@ -269,110 +255,5 @@ FailureOr<SmallVector<Value>> ConvOp::createLocal(LocalBuilder &local) {
       getInputDimsAttr(), getFilterDimsAttr(), getOutputDimsAttr(), getStrideAttr(), getLhsDilateAttr(),
       getRhsDilateAttr(), getReverseAttr(), b.getDenseI64ArrayAttr(w.haloDims), offset, begin, end,
       b.getI64IntegerAttr(fg > 1 ? outputs / fg : 0), b.getI64IntegerAttr(bg > 1 ? outputs / bg : 0), w.report);
-  return SmallVector<Value>{op.getResult()};
-}
-
-// ===--------------------------------------------------------------------=== //
-// pool
-// ===--------------------------------------------------------------------=== //
-
-SmallVector<halo::Window> PoolOp::getWindows() {
-  return makeWindows(getSize(), getStride(), getPadLow(), getPadHigh(), getLhsDilate(), getRhsDilate(), getBorder());
-}
-SmallVector<int64_t> PoolOp::getInputWindowDims() { return spatialDims(getInputDims()); }
-SmallVector<int64_t> PoolOp::getResultWindowDims() { return spatialDims(getOutputDims()); }
-SmallVector<int64_t> PoolOp::getFilterWindowDims() { return {}; }
-bool PoolOp::isReversed(int64_t) { return false; }
-
-FailureOr<SmallVector<int64_t>> PoolOp::inferShape() {
-  ArrayRef<int64_t> x = getInput().getType().getShape();
-  auto sizes = windowSizes(*this, getWindows(), getInputDims(), x, "pool_c6", "pool_c7");
-  if (failed(sizes))
-    return failure();
-  SmallVector<int64_t> shape;
-  for (int64_t n : getOutputDims())
-    shape.push_back(n >= 0 ? (*sizes)[n] : x[dimOf(getInputDims(), n)]);
-  return shape;
-}
-
-/// pool_c3 and pool_c5: kinds and element types.
-static LogicalResult verifyKind(PoolOp op) {
-  Type x = op.getInput().getType().getElementType(), y = op.getType().getElementType();
-  auto kind = symbolizePoolKind(op.getKind());
-  if (!kind)
-    return op.emitOpError() << "pool_c5: kind must be 0 (max), 1 (sum) or 2 (avg), got " << op.getKind();
-  bool isFloat = x.isF64() || x.isF32() || x.isF16() || x.isBF16();
-  if (!isFloat && !x.isSignlessInteger(8) && !x.isSignlessInteger(32))
-    return op.emitOpError() << "pool_c3: element type must be f64, f32, f16, bf16, i8 or i32, got " << x;
-  if (x != y)
-    return op.emitOpError() << "pool_c3: input and result must share an element type, got " << x << " and " << y;
-  if (*kind == PoolKind::Avg && !isFloat)
-    return op.emitOpError() << "pool_c3: avg needs a float element type, got " << x;
-  if (op.getCountPadding() && *kind != PoolKind::Avg)
-    return op.emitOpError() << "pool_c5: count_padding goes with avg, got " << stringifyPoolKind(*kind);
-  return success();
-}
-
-/// pool_c8: an integer has no -inf for a window that reads nothing.
-static LogicalResult verifyIntegerMax(PoolOp op) {
-  if (symbolizePoolKind(op.getKind()) != PoolKind::Max || !op.getType().getElementType().isInteger())
-    return success();
-  ArrayRef<int64_t> x = op.getInput().getType().getShape();
-  SmallVector<int64_t> inputDims = op.getInputWindowDims();
-  for (auto [n, w] : llvm::enumerate(op.getWindows())) {
-    if (w.border != halo::Border::Zero)
-      continue;
-    int64_t size = x[inputDims[n]];
-    if (auto o = halo::firstEmptyWindow(w, size))
-      return op.emitOpError() << "pool_c8: spatial dim " << n << ": window " << *o
-                              << " reads no element, an integer max has no value there";
-  }
-  return success();
-}
-
-LogicalResult PoolOp::verify() {
-  int64_t spatial = getStride().size();
-  if (failed(verifyDims(*this, "pool_c1", "input", getInputDims(), getInput().getType().getRank(), spatial, true)) ||
-      failed(verifyDims(*this, "pool_c1", "result", getOutputDims(), getType().getRank(), spatial, true)))
-    return failure();
-  for (int64_t letter : {kBatch, kFeature})
-    if ((dimOf(getInputDims(), letter) < 0) != (dimOf(getOutputDims(), letter) < 0))
-      return emitOpError() << "pool_c1: " << (letter == kBatch ? "b" : "f")
-                           << " must be named by both or none of input and result";
-  if (failed(verifyWords(*this, "pool_c2", wordsOf(*this), spatial)))
-    return failure();
-  if (int64_t(getSize().size()) != spatial)
-    return emitOpError() << "pool_c2: size must have " << spatial << " entries, got " << getSize().size();
-  for (auto [n, k] : llvm::enumerate(getSize()))
-    if (k < 1)
-      return emitOpError() << "pool_c2: spatial dim " << n << ": size must be at least 1, got " << k;
-  if (failed(verifyKind(*this)))
-    return failure();
-  auto shape = inferShape();
-  if (failed(shape) || failed(verifyShape(*this, "pool_c4", *shape, getType())))
-    return failure();
-  return verifyIntegerMax(*this);
-}
-
-SmallVector<Factor> PoolOp::getFactors() {
-  SmallVector<Factor> factors;
-  for (int64_t letter : {kBatch, kFeature}) {
-    int64_t in = dimOf(getInputDims(), letter), out = dimOf(getOutputDims(), letter);
-    if (in >= 0)
-      factors.push_back(Factor(getInput().getType().getShape()[in], false, {in}, {out}));
-  }
-  return factors;
-}
-
-FailureOr<SmallVector<Value>> PoolOp::createLocal(LocalBuilder &local) {
-  OpBuilder &b = local.builder;
-  LocalWindows &w = local.windows;
-  SmallVector<Value> scalars;
-  auto offset = mixed(b, w.offset, scalars), begin = mixed(b, w.validBegin, scalars);
-  auto end = mixed(b, w.validEnd, scalars);
-  auto op = LocalPoolOp::create(b, local.loc, local.results[0], local.operands[0], w.halos, scalars, local.empty(),
-                                getKindAttr(), getCountPaddingAttr(), getInputDimsAttr(), getOutputDimsAttr(),
-                                getSizeAttr(), getStrideAttr(), getLhsDilateAttr(), getRhsDilateAttr(),
-                                b.getDenseI64ArrayAttr(w.haloDims), offset, begin, end, w.report);
   return SmallVector<Value>{op.getResult()};
 }

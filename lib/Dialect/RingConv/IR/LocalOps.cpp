@@ -40,12 +40,15 @@ void StartOp::getEffects(Effects &e) { destinationEffects(*this, e, false, true)
 void WaitOp::getEffects(Effects &e) { destinationEffects(*this, e, true, true); }
 void RedistributeOp::getEffects(Effects &e) { destinationEffects(*this, e, false, true); }
 void AllReduceOp::getEffects(Effects &e) { destinationEffects(*this, e, true, true); }
+void StartReduceOp::getEffects(Effects &e) { destinationEffects(*this, e, true, true); }
 void ReduceScatterOp::getEffects(Effects &e) { destinationEffects(*this, e, false, true); }
 void HaloExchangeOp::getEffects(Effects &e) { communicationEffects(e); }
 void GroupOp::getEffects(Effects &e) { communicationEffects(e); }
 void SendOp::getEffects(Effects &e) { communicationEffects(e); }
 void RecvOp::getEffects(Effects &e) { communicationEffects(e); }
+void KeptOp::getEffects(Effects &e) { communicationEffects(e); }
 void MarkOp::getEffects(Effects &e) { communicationEffects(e); }
+void KeepOp::getEffects(Effects &e) { communicationEffects(e); }
 void CountOp::getEffects(Effects &e) { communicationEffects(e); }
 
 OpFoldResult LookupOp::fold(FoldAdaptor adaptor) {
@@ -120,7 +123,16 @@ LogicalResult LocalPoolOp::verify() {
   if (failed(verifyLocal(*this)))
     return failure();
   if (getSize().size() != getStride().size() || !symbolizePoolKind(getKind()))
-    return emitOpError() << "expected a window size per spatial dimension and a kind 0 to 2";
+    return emitOpError() << "expected a window size per spatial dimension and a kind 0 to 3";
+  if (!getSelector().empty()) {
+    if (PoolKind(getKind()) != PoolKind::Sum || getSelector().size() != 1 + getHalos().size())
+      return emitOpError() << "a selector goes with a sum and has one slab per halo, got " << getSelector().size();
+    for (auto [value, like] : llvm::zip(getSelector(), llvm::concat<Value>(SmallVector<Value>{getInput()},
+                                                                          SmallVector<Value>(getHalos()))))
+      if (!cast<ShapedType>(value.getType()).getElementType().isSignlessInteger(32) ||
+          cast<ShapedType>(value.getType()).getRank() != cast<ShapedType>(like.getType()).getRank())
+        return emitOpError() << "a selector is i32 and has the input's rank, got " << value.getType();
+  }
   for (int64_t letter : {kBatch, kFeature})
     if ((dimOf(getInputDims(), letter) < 0) != (dimOf(getOutputDims(), letter) < 0))
       return emitOpError() << "input and result must name the same letters";

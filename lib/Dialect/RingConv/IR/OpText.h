@@ -108,7 +108,7 @@ static ParseResult parsePoolKind(OpAsmParser &p, mlir::IntegerAttr &kind) {
     return mlir::failure();
   auto value = symbolizePoolKind(word);
   if (!value)
-    return p.emitError(loc, "expected max, sum or avg, got ") << word;
+    return p.emitError(loc, "expected max, sum, avg or argmax, got ") << word;
   kind = p.getBuilder().getI64IntegerAttr(int64_t(*value));
   return mlir::success();
 }
@@ -116,6 +116,23 @@ static ParseResult parsePoolKind(OpAsmParser &p, mlir::IntegerAttr &kind) {
 static void printPoolKind(OpAsmPrinter &p, Operation *, mlir::IntegerAttr kind) {
   auto value = symbolizePoolKind(kind.getInt());
   p << (value ? stringifyPoolKind(*value) : "max");
+}
+
+static ParseResult parseBorderKind(OpAsmParser &p, mlir::IntegerAttr &border) {
+  llvm::StringRef word;
+  auto loc = p.getCurrentLocation();
+  if (p.parseKeyword(&word))
+    return mlir::failure();
+  auto value = symbolizeBorder(word);
+  if (!value)
+    return p.emitError(loc, "expected zero, circular, reflect or replicate, got ") << word;
+  border = p.getBuilder().getI64IntegerAttr(int64_t(*value));
+  return mlir::success();
+}
+
+static void printBorderKind(OpAsmPrinter &p, Operation *, mlir::IntegerAttr border) {
+  auto value = symbolizeBorder(border.getInt());
+  p << (value ? stringifyBorder(*value) : "zero");
 }
 
 /// `at [offset] valid [begin] to [end]`: numbers, or values where they differ

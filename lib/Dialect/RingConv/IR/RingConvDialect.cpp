@@ -4,8 +4,11 @@
 // on function arguments and results.
 #include "OpText.h"
 
+#include "ringconv/Dialect/RingConv/IR/Bytecode.h"
+
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -21,6 +24,7 @@ using namespace ringconv;
 #include "ringconv/Dialect/RingConv/IR/RingConvOps.cpp.inc"
 
 void RingConvDialect::initialize() {
+  addBytecodeInterface(*this);
   registerAttributes();
   registerTypes();
   addOperations<
@@ -93,8 +97,10 @@ LogicalResult RingConvDialect::verifyRegionResultAttribute(Operation *op, unsign
 }
 
 LogicalResult RingConvDialect::verifyOperationAttribute(Operation *op, NamedAttribute attr) {
-  // What convert-ringconv-to-runtime leaves for the emission of programs.
-  if (attr.getName() == "ringconv.exchanges" && isa<ModuleOp>(op))
+  // What conversions leave for the emission of programs.
+  static constexpr StringLiteral ofModules[] = {"ringconv.exchanges", "ringconv.sums",      "ringconv.arena",
+                                                "ringconv.kernels",   "ringconv.constants", "ringconv.shared"};
+  if (isa<ModuleOp>(op) && llvm::is_contained(ofModules, attr.getName().strref()))
     return success();
   return op->emitError() << "unknown discardable attribute " << attr.getName();
 }
@@ -123,6 +129,13 @@ static LogicalResult verifyMove(Operation *op, Type type, ShardingAttr from, Sha
 
 LogicalResult CoordOp::verify() { return verifyAxes(*this, getMeshAttr(), getAxes()); }
 LogicalResult AllReduceOp::verify() { return verifyAxes(*this, getMeshAttr(), getAxes()); }
+LogicalResult StartReduceOp::verify() {
+  for (Value init : getInits())
+    if (getElementTypeOrSelf(init.getType()) != getElementTypeOrSelf(getInits()[0].getType()))
+      return emitOpError() << "the tensors must share an element type, got " << getInits()[0].getType() << " and "
+                           << init.getType();
+  return verifyAxes(*this, getMeshAttr(), getAxes());
+}
 LogicalResult RedistributeOp::verify() { return verifyMove(*this, getType(), getFrom(), getTo()); }
 LogicalResult ReduceScatterOp::verify() {
   return failure(failed(verifyMove(*this, getType(), getFrom(), getTo())) ||

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Sources speak in this order, and an axis is given to the first that asks:
-//   1. the operands, operand 0 first: their cuts cost nothing to keep;
+//   1. the operands, operand 0 first: their cuts cost nothing to keep. Of
+//      several cuts by the same axes the one that moves the fewest elements;
 //   2. the wanted sharding of the result.
 // A window dimension whose input is cut keeps that cut: its outputs are cut by
 // the same axes, at the wanted cuts if those use the same axes, else anchored
 // (halo rules, 6). What cannot be had this way is had by redistribution, before
 // or after.
 #include "Decision.h"
+#include "ringconv/Halo/Fold.h"
 
 using namespace mlir;
 using namespace ringconv;
@@ -35,7 +37,8 @@ private:
   void decideWindows();
   void decideFactors();
   void takeFactor(unsigned f, DimShardingAttr dim, int64_t size, int64_t unit);
-  DimShardingAttr factorDim(unsigned f, int64_t unit, int64_t size) const;
+  DimShardingAttr cheapestCut(const Factor &factor, unsigned first) const;
+  DimShardingAttr factorDim(unsigned f, int64_t unit, int64_t size, int64_t begin = 0) const;
   Decision assemble();
   ShardingAttr operandSharding(unsigned i);
   ShardingAttr resultSharding(unsigned i);
@@ -63,6 +66,13 @@ private:
 
 Axes axesOf(DimShardingAttr dim) { return Axes(dim.getAxes()); }
 
+/// The dimension that a fold reads is cut as its result is: what lies outside
+/// is at the ends.
+void followOutputs(Operation *op, WindowCut &cut) {
+  if (auto fold = dyn_cast<FoldBorderOp>(op))
+    cut.input = halo::foldCuts(fold.getExtension(), cut.output);
+}
+
 void Decider::decideWindows() {
   if (!windowed)
     return;
@@ -88,6 +98,7 @@ void Decider::decideWindows() {
     }
     DimShardingAttr yDim = wantedDim(out[n]);
     cut.output = yDim.getAxes() == xDim.getAxes() ? mesh.cuts(yDim, y[out[n]]) : halo::anchoredOutputs(w[n], cut.input);
+    followOutputs(op, cut);
   }
   // Taps that only the filter cuts.
   for (size_t n = 0; n < w.size() && !taps.empty(); ++n) {
@@ -116,6 +127,11 @@ void Decider::takeFactor(unsigned f, DimShardingAttr dim, int64_t size, int64_t 
   cut.axes = axesOf(dim);
   use(cut.axes);
   halo::Cuts elements = mesh.cuts(dim, size);
+  // The cuts of one operand say nothing of the others that follow it.
+  if (size != factors[f].size * unit) {
+    cut.units = halo::Cuts::balanced(factors[f].size, elements.parts());
+    return;
+  }
   bool onUnits = llvm::all_of(elements.bounds, [&](int64_t b) { return b % unit == 0; });
   if (!onUnits) {
     cut.units = halo::Cuts::balanced(factors[f].size, elements.parts());
@@ -123,6 +139,33 @@ void Decider::takeFactor(unsigned f, DimShardingAttr dim, int64_t size, int64_t 
   }
   for (int64_t bound : elements.bounds)
     cut.units.bounds.push_back(bound / unit);
+}
+
+/// The cuts that operand `first` has in the factor, or another operand by the same
+/// axes, whichever moves fewer elements; of equals, even cuts: they keep local
+/// shapes static.
+DimShardingAttr Decider::cheapestCut(const Factor &factor, unsigned first) const {
+  DimShardingAttr best = givenDim(first, factor.operandDims[first]);
+  auto alike = [&](unsigned i) {
+    return given[i] && factor.operandDims[i] >= 0 && factor.operandUnits[i] == factor.operandUnits[first] &&
+           givenDim(i, factor.operandDims[i]).getAxes() == best.getAxes();
+  };
+  auto costOf = [&](DimShardingAttr dim) {
+    int64_t size = factor.size * factor.operandUnits[first], cost = 0;
+    halo::Cuts cuts = mesh.cuts(dim, size);
+    for (unsigned i = 0; i < given.size(); ++i)
+      if (alike(i))
+        cost += halo::moved(mesh.cuts(givenDim(i, factor.operandDims[i]), size), cuts) *
+                (ShapedType::getNumElements(shape(op->getOperand(i))) / size);
+    return std::pair(cost, !cuts.even());
+  };
+  if (!best.isCut() || factor.size == 0 || !factor.operandBegins.empty())
+    return best;
+  for (unsigned i = first + 1; i < given.size(); ++i)
+    if (alike(i))
+      if (DimShardingAttr other = givenDim(i, factor.operandDims[i]); costOf(other) < costOf(best))
+        best = other;
+  return best;
 }
 
 void Decider::decideFactors() {
@@ -138,7 +181,7 @@ void Decider::decideFactors() {
       if (r >= 0 && wantedDim(r).isCut() && wantedDim(r).getAxes() == givenDim(i, d).getAxes())
         takeFactor(f, wantedDim(r), shape(op->getResult(0))[r], factor.resultUnits[0]);
       else
-        takeFactor(f, givenDim(i, d), shape(operand)[d], factor.operandUnits[i]);
+        takeFactor(f, cheapestCut(factor, i), shape(operand)[d], factor.operandUnits[i]);
     }
   }
   if (!wanted)
@@ -158,15 +201,21 @@ void Decider::decideFactors() {
     windows[n].axes = axesOf(yDim);
     use(windows[n].axes);
     windows[n].output = mesh.cuts(yDim, shape(op->getResult(0))[out[n]]);
+    // A fold is written for shards: its input is cut first, by a slice.
+    if (isa<FoldBorderOp>(op)) {
+      windows[n].cutsInput = true;
+      followOutputs(op, windows[n]);
+    }
   }
 }
 
-DimShardingAttr Decider::factorDim(unsigned f, int64_t unit, int64_t size) const {
+/// The factor's cuts on a dimension of `size` elements that begins at unit `begin`.
+DimShardingAttr Decider::factorDim(unsigned f, int64_t unit, int64_t size, int64_t begin) const {
   const FactorCut &cut = cuts[f];
   if (cut.axes.empty())
     return mesh.whole();
   halo::Cuts elements;
-  for (int64_t bound : cut.units.bounds)
+  for (int64_t bound : cut.units.clipped(begin, size / unit).bounds)
     elements.bounds.push_back(bound * unit);
   return makeDimSharding(mesh.mesh.getContext(), cut.axes, elements);
 }
@@ -178,8 +227,9 @@ ShardingAttr Decider::operandSharding(unsigned i) {
   SmallVector<DimShardingAttr> dims(type.getRank(), mesh.whole());
   for (auto [f, factor] : llvm::enumerate(factors))
     if (int64_t d = factor.operandDims[i]; d >= 0)
-      dims[d] = factorDim(f, factor.operandUnits[i], type.getDimSize(d));
-  if (windowed && i == 0)
+      dims[d] = factorDim(f, factor.operandUnits[i], type.getDimSize(d),
+                          factor.operandBegins.empty() ? 0 : factor.operandBegins[i]);
+  if (windowed && i < windowed.getNumWindowedOperands())
     for (auto [n, d] : llvm::enumerate(windowed.getInputWindowDims()))
       if (windows[n].cutsInput)
         dims[d] = makeDimSharding(mesh.mesh.getContext(), windows[n].axes, windows[n].input);

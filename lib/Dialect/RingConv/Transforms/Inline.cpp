@@ -52,6 +52,12 @@ static LogicalResult inlineCalls(func::FuncOp func, SmallVectorImpl<func::FuncOp
   return success();
 }
 
+LogicalResult ringconv::inlineCallsOf(func::FuncOp func) {
+  SmallVector<func::FuncOp> open;
+  llvm::DenseSet<Operation *> done;
+  return inlineCalls(func, open, done);
+}
+
 LogicalResult ringconv::inlinePrivateFunctions(ModuleOp module) {
   SmallVector<func::FuncOp> open;
   llvm::DenseSet<Operation *> done;

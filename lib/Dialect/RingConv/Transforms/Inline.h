@@ -2,7 +2,7 @@
 #ifndef RINGCONV_LIB_TRANSFORMS_INLINE_H
 #define RINGCONV_LIB_TRANSFORMS_INLINE_H
 
-#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace ringconv {
 
@@ -10,6 +10,8 @@ namespace ringconv {
 /// become ringconv.reshard around the body. Private functions are then erased.
 /// Recursion and bodies of several blocks are errors.
 mlir::LogicalResult inlinePrivateFunctions(mlir::ModuleOp module);
+/// The same for the calls of one function, which stay where others call.
+mlir::LogicalResult inlineCallsOf(mlir::func::FuncOp func);
 
 } // namespace ringconv
 

@@ -2,6 +2,7 @@
 //
 // The messages of a redistribution: box by box between any two cuts.
 #include "LowerStart.h"
+#include "ringconv/Halo/Mesh.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 

@@ -17,6 +17,7 @@
 // Pieces of one side are loops over constant tables, so that their number makes
 // no code.
 #include "LowerStart.h"
+#include "ringconv/Halo/Mesh.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
@@ -52,7 +53,10 @@ template <typename Attr> SmallVector<Batch<Attr>> batchesOf(ArrayRef<Attr> all) 
 bool isOwn(PieceAttr piece) { return piece.getSide() == int64_t(halo::Side::Own); }
 
 TableAttr rankTable(MeshAttr mesh, ArrayRef<StringAttr> axes) {
-  return makeTable(mesh.getContext(), halo::ranksOfParts(mesh.getExtents().vec(), axisNumbers(mesh, axes)));
+  std::vector<int64_t> ranks;
+  for (int64_t part = 0; part < mesh.parts(axes); ++part)
+    ranks.push_back(halo::rankAt(mesh.getExtents().vec(), axisNumbers(mesh, axes), 0, part));
+  return makeTable(mesh.getContext(), halo::Table::of(ranks));
 }
 
 class ExchangeLowering {

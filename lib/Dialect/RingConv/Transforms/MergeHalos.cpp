@@ -88,8 +88,8 @@ struct MergeHalosPass : ringconv::impl::MergeHalosPassBase<MergeHalosPass> {
 
 private:
   void mergeIn(Block &block) {
-    SmallVector<StartOp> kept;
-    for (StartOp start : llvm::make_early_inc_range(SmallVector<StartOp>(block.getOps<StartOp>()))) {
+    SmallVector<StartOp> kept, starts(block.getOps<StartOp>());
+    for (StartOp start : starts) {
       WaitOp wait = waitOf(start);
       if (!wait || wait->getBlock() != &block)
         continue;

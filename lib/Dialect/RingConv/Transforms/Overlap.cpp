@@ -175,7 +175,10 @@ private:
                                  conv.getReportAttr())
           .getResult();
     auto pool = cast<LocalPoolOp>(local.op);
-    return LocalPoolOp::create(b, loc, init.getType(), pool.getInput(), slabs, scalars, init, pool.getKindAttr(),
+    ValueRange selector = pool.getSelector();
+    if (!halos && !selector.empty())
+      selector = selector.take_front(1);
+    return LocalPoolOp::create(b, loc, init.getType(), pool.getInput(), slabs, selector, scalars, init, pool.getKindAttr(),
                                pool.getCountPaddingAttr(), pool.getInputDimsAttr(), pool.getOutputDimsAttr(),
                                pool.getSizeAttr(), pool.getStrideAttr(), pool.getLhsDilateAttr(),
                                pool.getRhsDilateAttr(), haloDims, attrs[0], attrs[1], attrs[2], pool.getReportAttr())

@@ -24,14 +24,18 @@ halo::Plan Partitioner::planWindow(const halo::Window &window, const WindowCut &
   return halo::planWhole(window, cut.input.size(), outputsOf(cut, mesh.mesh.parts(cut.axes)), cut.taps);
 }
 
+PieceAttr ringconv::makePiece(MLIRContext *ctx, const halo::Piece &p) {
+  return PieceAttr::get(ctx, int64_t(p.side), p.reverse, p.step, makeTable(ctx, p.recvPeer), makeTable(ctx, p.recvAt),
+                        makeTable(ctx, p.recvExtended), makeTable(ctx, p.recvSize), makeTable(ctx, p.sendPeer),
+                        makeTable(ctx, p.sendAt), makeTable(ctx, p.sendSize));
+}
+
 static HaloDimAttr makeHaloDim(MLIRContext *ctx, int64_t dim, ArrayRef<StringAttr> axes, const halo::Plan &plan,
                                ArrayRef<int64_t> edges = {}) {
   auto table = [&](const halo::Table &t) { return makeTable(ctx, t); };
   SmallVector<PieceAttr> pieces;
   for (const halo::Piece &p : plan.pieces)
-    pieces.push_back(PieceAttr::get(ctx, int64_t(p.side), p.reverse, p.step, table(p.recvPeer), table(p.recvAt),
-                                    table(p.recvExtended), table(p.recvSize), table(p.sendPeer), table(p.sendAt),
-                                    table(p.sendSize)));
+    pieces.push_back(makePiece(ctx, p));
   SmallVector<FillAttr> fills;
   for (const halo::Fill &f : plan.fills)
     fills.push_back(FillAttr::get(ctx, int64_t(f.side), int64_t(f.from), f.step, f.fromStep, f.ordered, table(f.at),
@@ -76,6 +80,18 @@ static std::string labelOf(WindowedOpInterface op) {
   return text;
 }
 
+TensorReport Partitioner::reportTensor(RankedTensorType type, ShardingAttr sharding) {
+  TensorReport tensor{type.getShape().vec(), {}, (type.getElementTypeBitWidth() + 7) / 8, {}};
+  llvm::raw_string_ostream(tensor.elementType) << type.getElementType();
+  for (auto [dim, size] : llvm::zip(sharding.getDims(), type.getShape())) {
+    halo::MeshDim &made = tensor.dims.emplace_back();
+    for (StringAttr axis : dim.getAxes())
+      made.axes.push_back(mesh.mesh.axisIndex(axis.getValue()));
+    made.bounds = halo::Table::of(mesh.cuts(dim, size).bounds);
+  }
+  return tensor;
+}
+
 SmallVector<Value> Partitioner::exchange(Location loc, Value input, ArrayRef<HaloDimAttr> dims, IntegerAttr id) {
   auto type = cast<RankedTensorType>(input.getType());
   SmallVector<Type> slabs;
@@ -103,11 +119,20 @@ static void remarkDim(Location loc, HaloDimAttr dim, const halo::Plan &plan) {
                   << (plan.hops == 1 ? " hop" : " hops") << (plan.low && plan.high ? ", two-sided" : ", one-sided");
 }
 
+namespace {
+/// What the exchange of an operation says of one dimension of its input.
+struct ExchangedDim {
+  HaloDimAttr attr;
+  halo::Plan plan;
+  bool circular = false;
+};
+} // namespace
+
 /// Output dimensions that the input lacks: ranks whose part of one is empty
 /// read nothing, which is said along the input's first dimension without a
 /// window that is summed over.
 static void excludeIdle(WindowedOpInterface op, const Decision &decision, const MeshContext &mesh,
-                        SmallVectorImpl<HaloDimAttr> &dims) {
+                        std::vector<ExchangedDim> &dims) {
   FailureOr<SmallVector<Factor>> factors = factorsOf(op);
   int64_t summed = -1;
   for (const Factor &factor : *factors)
@@ -128,18 +153,39 @@ static void excludeIdle(WindowedOpInterface op, const Decision &decision, const 
     if (plan.readsAll)
       continue;
     llvm::append_range(axes, cut.getAxes());
-    dims.push_back(makeHaloDim(op->getContext(), summed, axes, plan));
+    dims.push_back({makeHaloDim(op->getContext(), summed, axes, plan), plan});
     return;
   }
 }
 
-FailureOr<LocalWindows> Partitioner::makeWindows(WindowedOpInterface op, const Decision &decision, Value input) {
+/// By dimension of the input.
+static std::vector<halo::MeshDim> reportExchange(const TensorReport &input, ArrayRef<ExchangedDim> dims,
+                                                 MeshAttr mesh) {
+  std::vector<halo::MeshDim> exchange = input.dims;
+  for (const ExchangedDim &dim : dims) {
+    halo::MeshDim &made = exchange[dim.attr.getDim()];
+    made.pieces = dim.plan.pieces;
+    made.low = dim.plan.low;
+    made.high = dim.plan.high;
+    made.circular = dim.circular;
+    made.countedAxes.emplace();
+    for (StringAttr axis : dim.attr.getAxes())
+      made.countedAxes->push_back(mesh.axisIndex(axis.getValue()));
+  }
+  return exchange;
+}
+
+FailureOr<LocalWindows> Partitioner::makeWindows(WindowedOpInterface op, const Decision &decision,
+                                                 ArrayRef<Value> operands) {
   LocalWindows local;
   MLIRContext *ctx = builder.getContext();
   SmallVector<halo::Window> windows = op.getWindows();
   SmallVector<int64_t> inputDims = op.getInputWindowDims();
-  WindowReport entry{labelOf(op), locationText(op->getLoc()), false, {}};
-  SmallVector<HaloDimAttr> dims;
+  ShardingAttr inputSharding = decision.operands[0] ? decision.operands[0] : analysis.of(op->getOperand(0));
+  WindowReport entry{labelOf(op), locationText(op->getLoc()), false, {},
+                     reportTensor(cast<RankedTensorType>(op->getOperand(0).getType()), inputSharding),
+                     reportTensor(cast<RankedTensorType>(op->getResult(0).getType()), decision.results[0]), {}};
+  std::vector<ExchangedDim> dims;
   for (auto [n, cut] : llvm::enumerate(decision.windows)) {
     int64_t d = inputDims[n];
     halo::Plan plan = planWindow(windows[n], cut);
@@ -147,11 +193,12 @@ FailureOr<LocalWindows> Partitioner::makeWindows(WindowedOpInterface op, const D
     local.validBegin.push_back(lookup(cut.axes, plan.validBegin));
     local.validEnd.push_back(lookup(cut.axes, plan.validEnd));
     if (plan.needsExchange()) {
-      dims.push_back(makeHaloDim(ctx, d, cut.axes, plan, edgesOf(cut, mesh.mesh.parts(cut.axes), plan)));
+      dims.push_back({makeHaloDim(ctx, d, cut.axes, plan, edgesOf(cut, mesh.mesh.parts(cut.axes), plan)), plan,
+                      windows[n].border == halo::Border::Circular});
       local.haloDims.push_back(d);
-      remarkDim(op->getLoc(), dims.back(), plan);
+      remarkDim(op->getLoc(), dims.back().attr, plan);
     } else if (!plan.readsAll) {
-      dims.push_back(makeHaloDim(ctx, d, cut.axes, plan));
+      dims.push_back({makeHaloDim(ctx, d, cut.axes, plan), plan});
     }
     if (cut.axes.empty())
       continue;
@@ -160,14 +207,20 @@ FailureOr<LocalWindows> Partitioner::makeWindows(WindowedOpInterface op, const D
       dim.axes.push_back(mesh.mesh.axisIndex(axis.getValue()));
     entry.dims.push_back(std::move(dim));
   }
-  entry.exchanges = !local.haloDims.empty();
+  if (local.haloDims.empty())
+    dims.clear();
+  else
+    excludeIdle(op, decision, mesh, dims);
+  entry.exchanges = !dims.empty();
+  entry.exchange = reportExchange(entry.input, dims, mesh.mesh);
   local.report = builder.getI64IntegerAttr(report.windows.size());
   report.windows.push_back(std::move(entry));
-  if (local.haloDims.empty())
+  if (dims.empty())
     return local;
-  excludeIdle(op, decision, mesh, dims);
-  llvm::sort(dims, [](HaloDimAttr a, HaloDimAttr b) { return a.getDim() < b.getDim(); });
+  llvm::sort(dims, [](auto &a, auto &b) { return a.attr.getDim() < b.attr.getDim(); });
   llvm::sort(local.haloDims);
-  local.halos = exchange(op->getLoc(), input, dims, local.report);
+  SmallVector<HaloDimAttr> attrs = llvm::map_to_vector(dims, [](ExchangedDim &dim) { return dim.attr; });
+  for (Value input : operands.take_front(op.getNumWindowedOperands()))
+    llvm::append_range(local.halos, exchange(op->getLoc(), input, attrs, local.report));
   return local;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Partitioner.h"
+#include "Upstream.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -84,6 +85,13 @@ Value Partitioner::localValue(Value value, ShardingAttr to) {
   return redistribute(value.getLoc(), local, cast<RankedTensorType>(value.getType()), from, to);
 }
 
+/// What every rank needs of every other one costs the most: it is told.
+static void remarkGather(Location loc, RankedTensorType type, ShardingAttr from, ShardingAttr to) {
+  for (auto [d, dims] : llvm::enumerate(llvm::zip(from.getDims(), to.getDims())))
+    if (auto [a, b] = dims; a.isCut() && !b.isCut())
+      emitRemark(loc) << "dim " << d << " of " << type << " gathered: it is cut, but needed whole";
+}
+
 /// A slice where each dimension that changes was whole; else boxes.
 Value Partitioner::redistribute(Location loc, Value local, RankedTensorType type, ShardingAttr from, ShardingAttr to) {
   if (from == to)
@@ -105,88 +113,10 @@ Value Partitioner::redistribute(Location loc, Value local, RankedTensorType type
     }
     return tensor::ExtractSliceOp::create(builder, loc, localType(type, to), local, offsets, sizes, strides);
   }
+  remarkGather(loc, type, from, to);
   Value empty = tensor::EmptyOp::create(builder, loc, sizes, type.getElementType());
   return RedistributeOp::create(builder, loc, empty.getType(), local, empty, TypeAttr::get(type), from, to)
       .getResult();
-}
-
-// ===--------------------------------------------------------------------=== //
-// Partial sums
-// ===--------------------------------------------------------------------=== //
-
-/// sum + bias in the accumulation type, rounded once to the result's type.
-Value Partitioner::addBias(Operation *op, Value sum, ShardingAttr sharding) {
-  auto conv = dyn_cast<ConvOp>(op);
-  Type want = cast<RankedTensorType>(op->getResult(0).getType()).getElementType();
-  auto type = cast<RankedTensorType>(sum.getType());
-  bool bias = conv && conv.getBias();
-  if (!bias && want == type.getElementType())
-    return sum;
-  Location loc = op->getLoc();
-  int64_t rank = type.getRank(), feature = conv ? dimOf(conv.getOutputDims(), kFeature) : 0;
-  MLIRContext *ctx = builder.getContext();
-  SmallVector<Value> inputs{sum};
-  SmallVector<AffineMap> maps{AffineMap::getMultiDimIdentityMap(rank, ctx)};
-  if (bias) {
-    auto biasSharding = ShardingAttr::get(ctx, mesh.name, {sharding.dim(feature)});
-    inputs.push_back(localValue(conv.getBias(), biasSharding));
-    maps.push_back(AffineMap::get(rank, 0, getAffineDimExpr(feature, ctx)));
-  }
-  auto whole = cast<RankedTensorType>(op->getResult(0).getType());
-  Value out = tensor::EmptyOp::create(builder, loc, localSizes(whole, sharding), want);
-  maps.push_back(maps[0]);
-  SmallVector<utils::IteratorType> iterators(rank, utils::IteratorType::parallel);
-  auto body = [&](OpBuilder &b, Location loc, ValueRange args) {
-    Value v = args[0];
-    bool isFloat = isa<FloatType>(want);
-    if (bias) {
-      Value add = args[1];
-      if (add.getType() != v.getType())
-        add = isFloat ? arith::ExtFOp::create(b, loc, v.getType(), add).getResult()
-                      : arith::ExtSIOp::create(b, loc, v.getType(), add).getResult();
-      v = isFloat ? arith::AddFOp::create(b, loc, v, add).getResult() : arith::AddIOp::create(b, loc, v, add).getResult();
-    }
-    if (want != v.getType())
-      v = isFloat ? arith::TruncFOp::create(b, loc, want, v).getResult()
-                  : arith::TruncIOp::create(b, loc, want, v).getResult();
-    linalg::YieldOp::create(b, loc, v);
-  };
-  return linalg::GenericOp::create(builder, loc, out.getType(), inputs, out, maps, iterators, body).getResult(0);
-}
-
-/// The sharding in which a partial sum can be scattered: `to` adds to `from`
-/// cuts of whole dimensions by axes of the sum, and nothing else.
-static bool scatters(ShardingAttr from, ShardingAttr to, ArrayRef<StringAttr> axes) {
-  bool any = false;
-  for (auto [a, b] : llvm::zip(from.getDims(), to.getDims())) {
-    if (a == b)
-      continue;
-    if (a.isCut() || !llvm::all_of(b.getAxes(), [&](StringAttr x) { return llvm::is_contained(axes, x); }))
-      return false;
-    any = true;
-  }
-  return any;
-}
-
-Value Partitioner::finish(Operation *op, const Decision &decision, Value partial, ShardingAttr to) {
-  Location loc = op->getLoc();
-  auto type = cast<RankedTensorType>(op->getResult(0).getType());
-  ShardingAttr from = decision.results[0];
-  if (decision.reduceAxes.empty())
-    return redistribute(loc, partial, type, from, to);
-  auto sumType = RankedTensorType::get(type.getShape(), cast<RankedTensorType>(partial.getType()).getElementType());
-  ArrayAttr axes = builder.getArrayAttr(SmallVector<Attribute>(decision.reduceAxes.begin(), decision.reduceAxes.end()));
-  if (scatters(from, to, decision.reduceAxes)) {
-    Value empty = tensor::EmptyOp::create(builder, loc, localSizes(sumType, to), sumType.getElementType());
-    Value sum = ReduceScatterOp::create(builder, loc, empty.getType(), partial, empty, TypeAttr::get(sumType), axes,
-                                        from, to)
-                    .getResult();
-    emitRemark(op->getLoc()) << "partial sums over " << axes << " by reduce-scatter";
-    return addBias(op, sum, to);
-  }
-  Value sum = AllReduceOp::create(builder, loc, partial.getType(), partial, mesh.name, axes).getResult();
-  emitRemark(op->getLoc()) << "partial sums over " << axes << " by all-reduce";
-  return redistribute(loc, addBias(op, sum, from), type, from, to);
 }
 
 // ===--------------------------------------------------------------------=== //
@@ -194,7 +124,8 @@ Value Partitioner::finish(Operation *op, const Decision &decision, Value partial
 // ===--------------------------------------------------------------------=== //
 
 LogicalResult Partitioner::convertCut(Operation *op, const Decision &decision) {
-  LocalBuilder local{builder, op->getLoc(), {}, {}, {}, !decision.reduceAxes.empty(), {}};
+  bool partial = !decision.reduceAxes.empty() && !upstream::idempotentCombiner(op);
+  LocalBuilder local{builder, op->getLoc(), {}, {}, {}, partial, {}};
   for (auto [i, operand] : llvm::enumerate(op->getOperands()))
     local.operands.push_back(localValue(operand, decision.operands[i]));
   for (auto [i, result] : llvm::enumerate(op->getResults())) {
@@ -204,8 +135,14 @@ LogicalResult Partitioner::convertCut(Operation *op, const Decision &decision) {
     local.results.push_back(localType(type, decision.results[i]));
     local.sizes.push_back(localSizes(type, decision.results[i]));
   }
+  if (auto fold = dyn_cast<FoldBorderOp>(op)) {
+    SmallVector<Value> values{foldBorder(fold, decision, local)};
+    combinePartials(op, decision, values);
+    locals.map(op->getResult(0), values[0]);
+    return success();
+  }
   if (auto windowed = dyn_cast<WindowedOpInterface>(op)) {
-    FailureOr<LocalWindows> windows = makeWindows(windowed, decision, local.operands[0]);
+    FailureOr<LocalWindows> windows = makeWindows(windowed, decision, local.operands);
     if (failed(windows))
       return failure();
     local.windows = *windows;
@@ -222,10 +159,9 @@ LogicalResult Partitioner::convertCut(Operation *op, const Decision &decision) {
         if (Value value = locals.lookupOrNull(operand.get()))
           operand.set(value);
     });
-  for (auto [i, result] : llvm::enumerate(op->getResults())) {
-    Value value = i == 0 ? finish(op, decision, (*values)[0], analysis.of(result)) : (*values)[i];
-    locals.map(result, value);
-  }
+  combinePartials(op, decision, *values);
+  for (auto [i, result] : llvm::enumerate(op->getResults()))
+    locals.map(result, (*values)[i]);
   return success();
 }
 
@@ -316,8 +252,8 @@ LogicalResult Partitioner::convertIf(Operation *op) {
 }
 
 LogicalResult Partitioner::convert(Operation *op) {
-  if (auto reshard = dyn_cast<ReshardOp>(op)) {
-    locals.map(reshard.getResult(), localValue(reshard.getInput(), analysis.of(reshard.getResult())));
+  if (isa<ReshardOp, ReshardLikeOp>(op)) {
+    locals.map(op->getResult(0), localValue(op->getOperand(0), analysis.of(op->getResult(0))));
     return success();
   }
   if (isa<scf::ForOp>(op))
@@ -334,7 +270,7 @@ LogicalResult Partitioner::convert(Operation *op) {
 
 LogicalResult Partitioner::convertBlock(Block &block) {
   for (Operation &op : block.without_terminator())
-    if (failed(convert(&op)))
+    if (!unused.contains(&op) && failed(convert(&op)))
       return failure();
   return success();
 }
@@ -360,6 +296,7 @@ LogicalResult Partitioner::run() {
     locals.map(arg, entry->addArgument(inputs.back(), arg.getLoc()));
   }
   builder.setInsertionPointToEnd(entry);
+  unused = findUnused(*old);
   if (failed(convertBlock(*old)))
     return failure();
   convertReturn(old->getTerminator());

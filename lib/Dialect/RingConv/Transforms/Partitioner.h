@@ -10,6 +10,7 @@
 #include "ringconv/Dialect/RingConv/Transforms/Report.h"
 
 #include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace ringconv {
 
@@ -31,13 +32,22 @@ private:
   void convertReturn(mlir::Operation *op);
 
   /// The windows of a local operation: exchange, offsets, bounds.
-  mlir::FailureOr<LocalWindows> makeWindows(WindowedOpInterface op, const Decision &decision, mlir::Value input);
+  mlir::FailureOr<LocalWindows> makeWindows(WindowedOpInterface op, const Decision &decision,
+                                            llvm::ArrayRef<mlir::Value> operands);
   halo::Plan planWindow(const halo::Window &window, const WindowCut &cut);
+  TensorReport reportTensor(mlir::RankedTensorType type, ShardingAttr sharding);
   llvm::SmallVector<mlir::Value> exchange(mlir::Location loc, mlir::Value input, llvm::ArrayRef<HaloDimAttr> dims,
                                           mlir::IntegerAttr id);
 
-  /// Sums partial results and adds what is added once.
-  mlir::Value finish(mlir::Operation *op, const Decision &decision, mlir::Value partial, ShardingAttr to);
+  mlir::Value foldBorder(FoldBorderOp op, const Decision &decision, LocalBuilder &local);
+
+  /// Computed values become the results: partial ones are combined over the ranks,
+  /// what is added once is added, and all are cut as the analysis says.
+  void combinePartials(mlir::Operation *op, const Decision &decision, llvm::SmallVectorImpl<mlir::Value> &values);
+  mlir::Value sumPartial(mlir::Operation *op, const Decision &decision, mlir::OpResult result, mlir::Value partial);
+  void sumTogether(mlir::Operation *op, const Decision &decision, llvm::SmallVectorImpl<mlir::Value> &partials);
+  mlir::Value combineGathered(mlir::Operation *op, const Decision &decision, mlir::Value partial,
+                              mlir::Operation *combiner);
   mlir::Value addBias(mlir::Operation *op, mlir::Value sum, ShardingAttr sharding);
 
   /// The type of a value of a function or region: a shard's, or as it is.
@@ -65,8 +75,16 @@ private:
   mlir::OpBuilder builder;
   mlir::IRMapping locals;
   llvm::DenseMap<mlir::Attribute, mlir::Value> coords; ///< made once, at the entry
+  llvm::DenseSet<mlir::Operation *> unused;            ///< of the whole program: not converted
   mlir::Block *entry = nullptr;
 };
+
+/// Operations of `body` that no result of the program needs. That something is
+/// cut like a value does not need the value.
+llvm::DenseSet<mlir::Operation *> findUnused(mlir::Block &body);
+
+/// A piece of a plan as an attribute.
+PieceAttr makePiece(mlir::MLIRContext *ctx, const halo::Piece &piece);
 
 } // namespace ringconv
 

@@ -34,6 +34,10 @@ mlir::Value makePool(mlir::OpBuilder &b, mlir::Location loc, mlir::RankedTensorT
                      mlir::Value input, llvm::ArrayRef<int64_t> inputNames, llvm::ArrayRef<int64_t> resultNames,
                      const Windows &windows);
 
+/// A pad or a slice as a pool: one window of 1 per dimension.
+mlir::Value makeMove(mlir::OpBuilder &b, mlir::Location loc, mlir::RankedTensorType result, PoolKind kind,
+                     mlir::Value input, llvm::ArrayRef<halo::Window> windows);
+
 /// The constant that all elements of `value` have: a splat, or a fill; null if
 /// there is none.
 mlir::Attribute splatOf(mlir::Value value);
@@ -70,6 +74,7 @@ bool raiseLinalgConv(mlir::Operation *op);
 bool raiseLinalgPooling(mlir::Operation *op);
 bool raiseTosa(mlir::Operation *op);
 bool raiseTensor(mlir::Operation *op, bool slices);
+bool raiseSwitch(mlir::Operation *op);
 /// Errors are reported at their operation.
 mlir::LogicalResult raiseShard(mlir::ModuleOp module);
 

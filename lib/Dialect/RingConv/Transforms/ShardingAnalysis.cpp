@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ShardingAnalysis.h"
+#include "ringconv/Halo/Fold.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -37,7 +38,7 @@ ShardingAttr ShardingAnalysis::whole(Value value) const {
 
 void ShardingAnalysis::wish(Value value, ShardingAttr sharding, bool exact) {
   Operation *op = value.getDefiningOp();
-  if (!op || !isa<RankedTensorType>(value.getType()) || isa<ReshardOp>(op) || isFree(value))
+  if (!op || !isa<RankedTensorType>(value.getType()) || isa<ReshardOp, ReshardLikeOp>(op) || isFree(value))
     return;
   if (exact)
     wanted.try_emplace(value, sharding);
@@ -55,14 +56,14 @@ void ShardingAnalysis::wishOperands(Operation *op, ShardingAttr sharding, bool e
   FailureOr<Decision> decision = decide(op, mesh, none, sharding, {});
   if (failed(decision))
     return;
-  bool elementwise = OpTrait::hasElementwiseMappableTraits(op);
+  bool elementwise = OpTrait::hasElementwiseMappableTraits(op) || isa<FoldBorderOp>(op);
   if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
     elementwise = linalg::isElementwise(linalgOp);
   for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
     ShardingAttr need = decision->operands[i];
     if (!need)
       continue;
-    if (auto window = dyn_cast<WindowedOpInterface>(op); window && i == 0) {
+    if (auto window = dyn_cast<WindowedOpInterface>(op); window && int64_t(i) < window.getNumWindowedOperands()) {
       SmallVector<DimShardingAttr> dims(need.getDims());
       ArrayRef<int64_t> shape = cast<RankedTensorType>(operand.getType()).getShape();
       SmallVector<halo::Window> windows = window.getWindows();
@@ -78,6 +79,10 @@ void ShardingAnalysis::wishOperands(Operation *op, ShardingAttr sharding, bool e
 
 void ShardingAnalysis::collectWishes(Block &block) {
   for (Operation &op : llvm::reverse(block)) {
+    // What is used at other cuts only is computed there.
+    if (auto reshard = dyn_cast<ReshardOp>(op))
+      wish(reshard.getInput(), canonical(reshard.getSharding(), reshard.getType().getShape(), mesh.mesh),
+           reshard.getInput().hasOneUse());
     if (op.getNumResults() == 0 || (op.getNumRegions() && !isa<linalg::LinalgOp>(op)))
       continue;
     if (ShardingAttr w = wanted.lookup(op.getResult(0)))
@@ -90,6 +95,26 @@ void ShardingAnalysis::collectWishes(Block &block) {
 // ===--------------------------------------------------------------------=== //
 // Forward
 // ===--------------------------------------------------------------------=== //
+
+/// What the result of an operation should be: a wish, or the sharding of a value
+/// that is there already, where only a reshard_like asks, or the fold before it.
+ShardingAttr ShardingAnalysis::wantedOf(Value value) const {
+  if (ShardingAttr want = wanted.lookup(value); want || !value.hasOneUse())
+    return want;
+  Operation *user = *value.user_begin();
+  if (auto like = dyn_cast<ReshardLikeOp>(user))
+    return of(like.getModel());
+  auto fold = dyn_cast<FoldBorderOp>(user);
+  ShardingAttr folded = fold ? wantedOf(fold.getResult()) : ShardingAttr();
+  if (!folded)
+    return {};
+  SmallVector<DimShardingAttr> dims(folded.getDims());
+  int64_t d = fold.getDim();
+  if (dims[d].isCut())
+    dims[d] = makeDimSharding(fold.getContext(), dims[d].getAxes(),
+                              halo::foldCuts(fold.getExtension(), mesh.cuts(dims[d], fold.getType().getDimSize(d))));
+  return ShardingAttr::get(fold.getContext(), mesh.name, dims);
+}
 
 /// An operation without rules runs on whole values, the same on every rank.
 LogicalResult ShardingAnalysis::analyzeUncut(Operation *op) {
@@ -114,6 +139,10 @@ LogicalResult ShardingAnalysis::analyze(Operation *op) {
         canonical(reshard.getSharding(), reshard.getType().getShape(), mesh.mesh);
     return success();
   }
+  if (auto like = dyn_cast<ReshardLikeOp>(op)) {
+    shardings[like.getResult()] = of(like.getModel());
+    return success();
+  }
   if (isa<scf::ForOp, scf::WhileOp>(op))
     return analyzeLoop(op);
   if (isa<scf::IfOp>(op))
@@ -134,9 +163,10 @@ LogicalResult ShardingAnalysis::analyze(Operation *op) {
   bool tensors = op->getNumResults() && isa<RankedTensorType>(op->getResult(0).getType());
   bool cut = llvm::any_of(operands, [](ShardingAttr s) { return s && !s.isReplicated(); });
   Value first = tensors ? op->getResult(0) : Value();
-  ShardingAttr want = tensors ? wanted.lookup(first) : ShardingAttr();
+  ShardingAttr want = tensors ? wantedOf(first) : ShardingAttr();
   ShardingAttr hint = tensors ? hints.lookup(first) : ShardingAttr();
-  if (!tensors || (!isa<WindowedOpInterface>(op) && !cut && !want && !hint))
+  // What has a local form gets it even where nothing is cut.
+  if (!tensors || (!isa<ShardableOpInterface>(op) && !cut && !want && !hint))
     return analyzeUncut(op);
   FailureOr<Decision> decision = decide(op, mesh, operands, want, hint);
   if (failed(decision))

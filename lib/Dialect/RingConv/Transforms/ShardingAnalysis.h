@@ -39,6 +39,7 @@ private:
   mlir::LogicalResult analyzeBranch(mlir::Operation *op);
   mlir::LogicalResult analyzeUncut(mlir::Operation *op);
   ShardingAttr whole(mlir::Value value) const;
+  ShardingAttr wantedOf(mlir::Value value) const;
 
   mlir::func::FuncOp func;
   const MeshContext &mesh;

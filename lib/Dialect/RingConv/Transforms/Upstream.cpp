@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What is known of upstream operations: elementwise ones, structured linalg,
-// and the tensor operations that move whole dimensions.
-#include "Decision.h"
+// What is known of upstream operations: elementwise ones, slices, and where the
+// rest of them is: linalg, reshapes and concatenations have files of their own.
+#include "Upstream.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/Matchers.h"
-#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace ringconv;
 
-using Factors = SmallVector<Factor>;
+using upstream::Factors;
 
 /// All tensors of an elementwise operation have one shape.
 static Factors elementwiseFactors(Operation *op) {
@@ -27,66 +25,7 @@ static Factors elementwiseFactors(Operation *op) {
   return factors;
 }
 
-/// Only sums can be split over ranks, and only from a neutral start: something
-/// that the sum so far has no part in is added to it.
-static bool isSum(linalg::LinalgOp op) {
-  if (op.getNumDpsInits() != 1 || op.getBlock()->getTerminator()->getNumOperands() != 1)
-    return false;
-  Operation *last = op.getBlock()->getTerminator()->getOperand(0).getDefiningOp();
-  BlockArgument sum = op.getRegionOutputArgs()[0];
-  return last && sum.hasOneUse() && llvm::is_contained(last->getOperands(), sum) &&
-         (last->getName().getStringRef() == "arith.addf" || last->getName().getStringRef() == "arith.addi");
-}
-
-static bool startsFromZero(Value init) {
-  auto fill = init.getDefiningOp<linalg::FillOp>();
-  if (fill)
-    return matchPattern(fill.getInputs()[0], m_AnyZeroFloat()) || matchPattern(fill.getInputs()[0], m_Zero());
-  return matchPattern(init, m_AnyZeroFloat()) || matchPattern(init, m_Zero());
-}
-
-/// Loop dimensions that every map reads as they are; a dimension inside an
-/// expression, or one that linalg.index asks for, is not cut.
-static FailureOr<Factors> linalgFactors(linalg::LinalgOp op) {
-  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
-  SmallVector<utils::IteratorType> iterators = op.getIteratorTypesArray();
-  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
-  SmallVector<bool> fixed(op.getNumLoops(), false);
-  op.getBlock()->walk([&](linalg::IndexOp index) { fixed[index.getDim()] = true; });
-  for (AffineMap map : maps)
-    for (AffineExpr expr : map.getResults())
-      if (!isa<AffineDimExpr>(expr))
-        expr.walk([&](AffineExpr e) {
-          if (auto dim = dyn_cast<AffineDimExpr>(e))
-            fixed[dim.getPosition()] = true;
-        });
-  // Partial sums travel in the accumulation type, which the operation has no
-  // form for if its result is narrower.
-  bool sum = isSum(op) && startsFromZero(op.getDpsInits()[0]);
-  if (sum) {
-    Type element = getElementTypeOrSelf(op.getDpsInits()[0].getType());
-    sum = accumulationType(element) == element;
-  }
-  Factors factors;
-  for (unsigned loop = 0; loop < op.getNumLoops(); ++loop) {
-    bool reduction = iterators[loop] == utils::IteratorType::reduction;
-    if (fixed[loop] || ShapedType::isDynamic(sizes[loop]) || (reduction && !sum))
-      continue;
-    SmallVector<int64_t> operands, results;
-    for (OpOperand &operand : op->getOpOperands()) {
-      AffineMap map = op.getMatchingIndexingMap(&operand);
-      auto dim = map.getResultPosition(getAffineDimExpr(loop, op->getContext()));
-      bool tensor = isa<RankedTensorType>(operand.get().getType());
-      operands.push_back(tensor && dim ? int64_t(*dim) : -1);
-      if (op.isDpsInit(&operand))
-        results.push_back(operands.back());
-    }
-    factors.push_back(Factor(sizes[loop], reduction, operands, results));
-  }
-  return factors;
-}
-
-/// Dimensions that a slice, a concatenation or an insertion takes whole.
+/// Dimensions that a slice or an insertion takes whole.
 static Factors wholeDims(Operation *op, ArrayRef<int64_t> shape, llvm::function_ref<bool(int64_t)> taken,
                          unsigned tensors) {
   Factors factors;
@@ -105,21 +44,6 @@ static bool takesWhole(OffsetSizeAndStrideOpInterface op, int64_t d, int64_t siz
          op.getStaticSize(d) == size && op.getStaticStride(d) == 1;
 }
 
-/// A reshape keeps a dimension that stands alone on both sides.
-static Factors reshapeFactors(Operation *op, ArrayRef<ReassociationIndices> groups, bool expands) {
-  auto in = cast<RankedTensorType>(op->getOperand(0).getType()), out = cast<RankedTensorType>(op->getResult(0).getType());
-  Factors factors;
-  for (auto [g, group] : llvm::enumerate(groups)) {
-    int64_t a = expands ? int64_t(g) : group[0], b = expands ? group[0] : int64_t(g);
-    if (group.size() != 1 || in.getDimSize(a) != out.getDimSize(b))
-      continue;
-    SmallVector<int64_t> operands(op->getNumOperands(), -1);
-    operands[0] = a;
-    factors.push_back(Factor(in.getDimSize(a), false, operands, {b}));
-  }
-  return factors;
-}
-
 FailureOr<Factors> ringconv::factorsOf(Operation *op) {
   if (auto shardable = dyn_cast<ShardableOpInterface>(op))
     return shardable.getFactors();
@@ -128,7 +52,7 @@ FailureOr<Factors> ringconv::factorsOf(Operation *op) {
   if (OpTrait::hasElementwiseMappableTraits(op))
     return elementwiseFactors(op);
   if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
-    return linalgOp.hasPureTensorSemantics() ? linalgFactors(linalgOp) : FailureOr<Factors>(failure());
+    return linalgOp.hasPureTensorSemantics() ? upstream::linalgFactors(linalgOp) : FailureOr<Factors>(failure());
   if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op)) {
     ArrayRef<int64_t> shape = slice.getSourceType().getShape();
     if (slice.getSourceType().getRank() != slice.getType().getRank())
@@ -142,12 +66,11 @@ FailureOr<Factors> ringconv::factorsOf(Operation *op) {
     return wholeDims(op, shape, [&](int64_t d) { return takesWhole(insert, d, shape[d]); }, 2);
   }
   if (auto concat = dyn_cast<tensor::ConcatOp>(op))
-    return wholeDims(op, concat.getResultType().getShape(), [&](int64_t d) { return d != int64_t(concat.getDim()); },
-                     op->getNumOperands());
+    return upstream::concatFactors(concat);
   if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op))
-    return reshapeFactors(op, collapse.getReassociationIndices(), false);
+    return upstream::reshapeFactors(op, collapse.getReassociationIndices(), false);
   if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
-    return reshapeFactors(op, expand.getReassociationIndices(), true);
+    return upstream::reshapeFactors(op, expand.getReassociationIndices(), true);
   return failure();
 }
 
@@ -157,7 +80,8 @@ FailureOr<Factors> ringconv::factorsOf(Operation *op) {
 
 /// The same slice with the local extents of dimensions that are taken whole.
 template <typename SliceOp>
-static SmallVector<OpFoldResult> localSliceSizes(SliceOp op, ArrayRef<int64_t> shape, Value localWhole, LocalBuilder &l) {
+static SmallVector<OpFoldResult> localSliceSizes(SliceOp op, ArrayRef<int64_t> shape, Value localWhole,
+                                                 LocalBuilder &l) {
   SmallVector<OpFoldResult> sizes = op.getMixedSizes();
   auto type = cast<RankedTensorType>(localWhole.getType());
   for (auto [d, size] : llvm::enumerate(shape)) {
@@ -181,14 +105,16 @@ FailureOr<SmallVector<Value>> ringconv::createLocal(Operation *op, LocalBuilder 
   if (auto insert = dyn_cast<tensor::InsertSliceOp>(op)) {
     auto sizes = localSliceSizes(insert, insert.getDestType().getShape(), l.operands[1], l);
     return SmallVector<Value>{tensor::InsertSliceOp::create(b, l.loc, l.operands[0], l.operands[1],
-                                                            insert.getMixedOffsets(), sizes,
-                                                            insert.getMixedStrides())};
+                                                            insert.getMixedOffsets(), sizes, insert.getMixedStrides())};
   }
+  if (auto concat = dyn_cast<tensor::ConcatOp>(op))
+    return SmallVector<Value>{upstream::localConcat(concat, l)};
   if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
     return SmallVector<Value>{tensor::ExpandShapeOp::create(b, l.loc, l.results[0], l.operands[0],
                                                             expand.getReassociationIndices(), l.sizes[0])};
-  if (l.partial && l.results[0].getElementType() != cast<RankedTensorType>(op->getResult(0).getType()).getElementType())
-    return failure();
+  for (auto [result, type] : llvm::zip(op->getResults(), l.results))
+    if (l.partial && type.getElementType() != cast<RankedTensorType>(result.getType()).getElementType())
+      return failure();
   Operation *local = b.clone(*op);
   local->setOperands(l.operands);
   for (auto [result, type] : llvm::zip(local->getResults(), l.results))

@@ -31,11 +31,11 @@ static LogicalResult checkType(func::FuncOp func, const Twine &what, Type type, 
 
 /// What starts put into flight belongs to one wait: any other use reads a slab
 /// before it is there.
-static LogicalResult checkStart(StartOp start) {
+template <typename StartOp> static LogicalResult checkStart(StartOp start) {
   if (!start.getToken().hasOneUse() || !isa<WaitOp>(*start.getToken().user_begin()))
     return start.emitOpError() << "needs exactly one wait for its token";
   Operation *wait = *start.getToken().user_begin();
-  for (auto [i, slab] : llvm::enumerate(start.getSlabs()))
+  for (auto [i, slab] : llvm::enumerate(start->getResults().drop_back()))
     if (!slab.hasOneUse() || *slab.user_begin() != wait)
       return start.emitOpError() << "slab " << i << " is used by something else than its wait";
   return success();
@@ -66,9 +66,11 @@ private:
       if (failed(checkType(func, "result " + Twine(i), type, func.getResultAttr(i, kShardOf), mesh)))
         return failure();
     auto result = func.walk([&](Operation *op) -> WalkResult {
-      if (isa<ConvOp, PoolOp, ReshardOp>(op))
+      if (isa<ConvOp, PoolOp, PoolGradOp, FoldBorderOp, ReshardOp, ReshardLikeOp>(op))
         return op->emitOpError() << "may not stand in a partitioned program", WalkResult::interrupt();
       if (auto start = dyn_cast<StartOp>(op))
+        return failed(checkStart(start)) ? WalkResult::interrupt() : WalkResult::advance();
+      if (auto start = dyn_cast<StartReduceOp>(op))
         return failed(checkStart(start)) ? WalkResult::interrupt() : WalkResult::advance();
       return WalkResult::advance();
     });

@@ -65,6 +65,7 @@ def main(folder, tool):
         ("two meshes", twice, [], r"one mesh per module"),
         ("no module", "func.func @main(", [], r"expected"),
         ("mesh word: axis", module(GOOD), ["--mesh=z=2"], r'no axis "z"'),
+        ("mesh word: empty", module(GOOD), ["--mesh="], r"--mesh: expected axis=extent"),
         ("mesh word: extent", module(GOOD), ["--mesh=x=0"], r"at least 1"),
         ("mesh word: cuts", module('{}, {}, {"y", cuts = [0, 3, 6]}, {}'), ["--mesh=y=3"], r"3 parts need 4 cuts"),
         ("entry", module(GOOD), ["--entry=other"], r"@other.*@main"),

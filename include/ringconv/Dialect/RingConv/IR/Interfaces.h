@@ -18,6 +18,9 @@ struct Factor {
   bool reduction = false;
   /// Per operand, per result: its dimension, or -1; and elements per unit.
   Dims operandDims, resultDims, operandUnits, resultUnits;
+  /// A concatenation: per operand, the place of its first unit among all.
+  /// Empty: every operand has all units.
+  Dims operandBegins;
 
   Factor(int64_t size, bool reduction, llvm::ArrayRef<int64_t> operandDims, llvm::ArrayRef<int64_t> resultDims)
       : size(size), reduction(reduction), operandDims(operandDims), resultDims(resultDims),

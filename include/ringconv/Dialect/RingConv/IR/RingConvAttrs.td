@@ -18,7 +18,8 @@ def RingConv_Border : I64EnumAttr<"Border", "what a tap beyond the tensor reads"
 }
 
 def RingConv_PoolKind : I64EnumAttr<"PoolKind", "how a pool combines its window", [
-    I64EnumAttrCase<"Max", 0, "max">, I64EnumAttrCase<"Sum", 1, "sum">, I64EnumAttrCase<"Avg", 2, "avg">]> {
+    I64EnumAttrCase<"Max", 0, "max">, I64EnumAttrCase<"Sum", 1, "sum">, I64EnumAttrCase<"Avg", 2, "avg">,
+    I64EnumAttrCase<"ArgMax", 3, "argmax">]> {
   let cppNamespace = "::ringconv";
 }
 

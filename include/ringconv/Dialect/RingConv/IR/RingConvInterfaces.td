@@ -17,7 +17,7 @@ def ShardableOpInterface : OpInterface<"ShardableOpInterface"> {
       dimension that no factor names is never cut.
     }], "::llvm::SmallVector<::ringconv::Factor>", "getFactors", (ins)>,
     InterfaceMethod<[{
-      Makes the operation on local values: `operands` replace the operands one by
+      Makes the operation on local values, also where nothing is cut: `operands` replace the operands one by
       one (tensors are shards), `resultTypes` are the local types, `sizes` makes
       the dynamic extents of result `i`. `partial`: a reduction factor is cut,
       the result will be summed over ranks and is wanted in the accumulation
@@ -31,8 +31,8 @@ def WindowedOpInterface : OpInterface<"WindowedOpInterface", [ShardableOpInterfa
   let cppNamespace = "::ringconv";
   let description = [{
     An operation with window dimensions: input position = o * stride +
-    t * dilation - padLow, element = position / baseDilation. Operand 0 is read
-    through the windows.
+    t * dilation - padLow, element = position / baseDilation. The first operands
+    are read through the windows: mostly one; several have the same dimensions.
   }];
   let methods = [
     InterfaceMethod<"The window of each spatial dimension, by its number.",
@@ -43,6 +43,8 @@ def WindowedOpInterface : OpInterface<"WindowedOpInterface", [ShardableOpInterfa
       "::llvm::SmallVector<int64_t>", "getResultWindowDims", (ins)>,
     InterfaceMethod<"Dimension of operand 1 that holds the taps of each spatial number; empty if there is none.",
       "::llvm::SmallVector<int64_t>", "getFilterWindowDims", (ins)>,
+    InterfaceMethod<"How many operands, from the first on, are read through the windows.",
+      "int64_t", "getNumWindowedOperands", (ins)>,
     InterfaceMethod<"Whether the taps of a spatial dimension are stored in reverse order.",
       "bool", "isReversed", (ins "int64_t":$spatial)>,
   ];

@@ -104,12 +104,14 @@ def RingConv_PoolOp : RingConv_Op<"pool", [Pure, DeclareOpInterfaceMethods<Shard
   let description = [{
     The window words of `ringconv.conv` and `size`. `avg` divides by the number
     of taps that read an element (`count_padding`: by the window size), 0 where
-    there is none. max of nothing is -inf.
+    there is none. max of nothing is -inf. `argmax` gives the row-major number
+    in the window of the tap that a max takes: the first of equals, the first
+    NaN before all others, and -1 for nothing.
 
     **Constraints** (pool_c1) dimension numbers as conv_c1, `b` and `f` may be
     absent in both; (pool_c2) window words as conv_c2, sizes at least 1;
     (pool_c3) input and result have the same element type, f64, f32, f16, bf16,
-    i8 or i32; avg needs floats; (pool_c4) the result has the inferred shape;
+    i8 or i32; avg needs floats; argmax goes from floats to i32; (pool_c4) the result has the inferred shape;
     (pool_c5) count_padding goes with avg only; (pool_c6) no dimension of the
     input is 0; (pool_c7) borders as conv_c11; (pool_c8) an integer max has an
     element in every window.
@@ -160,6 +162,8 @@ def RingConv_ReshardOp : RingConv_Op<"reshard", [Pure, SameOperandsAndResultType
   let assemblyFormat = "$input $sharding attr-dict `:` type($input)";
   let hasVerifier = 1;
 }
+
+include "ringconv/Dialect/RingConv/IR/RingConvGradientOps.td"
 
 // ===--------------------------------------------------------------------=== //
 // The program of one rank
@@ -240,9 +244,13 @@ def RingConv_LocalPoolOp : RingConv_DestinationOp<"local_pool", [AttrSizedOperan
   let summary = "pooling of one rank's shard, halos read in place";
   let description = [{
     As `ringconv.local_conv`, with the window and kind of `ringconv.pool`.
+
+    With `where`, a sum takes tap number t (row-major) of T only from places
+    where the selector holds T - 1 - t, as `ringconv.pool_grad` says. `selector`
+    is that tensor, then its slabs, all with the extents of `input` and `halos`.
   }];
-  let arguments = (ins RingConv_Buffer:$input, Variadic<RingConv_Buffer>:$halos, Variadic<Index>:$scalars,
-                   RingConv_Buffer:$init, I64Attr:$kind, UnitAttr:$count_padding,
+  let arguments = (ins RingConv_Buffer:$input, Variadic<RingConv_Buffer>:$halos,
+                   Variadic<RingConv_Buffer>:$selector, Variadic<Index>:$scalars, RingConv_Buffer:$init, I64Attr:$kind, UnitAttr:$count_padding,
                    DenseI64ArrayAttr:$input_dims, DenseI64ArrayAttr:$output_dims, DenseI64ArrayAttr:$size,
                    DenseI64ArrayAttr:$stride, DenseI64ArrayAttr:$lhs_dilate, DenseI64ArrayAttr:$rhs_dilate,
                    DenseI64ArrayAttr:$halo_dims,
@@ -251,7 +259,8 @@ def RingConv_LocalPoolOp : RingConv_DestinationOp<"local_pool", [AttrSizedOperan
   let results = (outs Optional<AnyRankedTensor>:$result);
   let assemblyFormat = [{
     custom<PoolKind>($kind) (`count_padding` $count_padding^)? `ins` `(` $input `:` type($input) `)`
-    (`halos` `(` $halos^ `:` type($halos) `)`)? `outs` `(` $init `:` type($init) `)`
+    (`halos` `(` $halos^ `:` type($halos) `)`)? (`where` `(` $selector^ `:` type($selector) `)`)?
+    `outs` `(` $init `:` type($init) `)`
     `dims` custom<PoolDims>($input_dims, $output_dims)
     custom<Mixed>($offset, $valid_begin, $valid_end, $scalars) attr-dict (`->` type($result)^)?
   }];
@@ -299,16 +308,16 @@ def RingConv_StartOp : RingConv_DestinationOp<"start", [AttrSizedOperandSegments
 }
 
 def RingConv_WaitOp : RingConv_DestinationOp<"wait", [AttrSizedOperandSegments]> {
-  let summary = "completes an exchange";
+  let summary = "completes an exchange, or sums";
   let description = [{
     Repeats the inputs of the start, so that nothing overwrites what is still
-    being sent; `inits` are the slabs in flight.
+    being sent; `inits` are the slabs, or the sums, in flight.
   }];
   let arguments = (ins RingConv_TokenType:$token, Variadic<RingConv_Buffer>:$inputs,
                    Variadic<RingConv_Buffer>:$inits);
   let results = (outs Variadic<AnyRankedTensor>:$slabs);
   let assemblyFormat = [{
-    $token `ins` `(` $inputs `:` type($inputs) `)` (`outs` `(` $inits^ `:` type($inits) `)`)? attr-dict
+    $token (`ins` `(` $inputs^ `:` type($inputs) `)`)? (`outs` `(` $inits^ `:` type($inits) `)`)? attr-dict
     (`->` type($slabs)^)?
   }];
   let extraClassDeclaration = [{ ::mlir::MutableOperandRange getDpsInitsMutable() { return getInitsMutable(); } }];
@@ -371,6 +380,23 @@ def RingConv_AllReduceOp : RingConv_DestinationOp<"all_reduce"> {
   let hasVerifier = 1;
 }
 
+def RingConv_StartReduceOp : RingConv_DestinationOp<"start_reduce"> {
+  let summary = "starts the sums of several tensors over mesh axes";
+  let description = [{
+    As `ringconv.all_reduce` of each of `inits`, which share an element type:
+    each peer gets one message with all of them. Does not block. The results are
+    the tensors in flight: their one use is the `ringconv.wait` of the token, and
+    until then nothing reads or writes them.
+
+    Made by `ringconv-start-reductions`, removed by a back end.
+  }];
+  let arguments = (ins Variadic<RingConv_Buffer>:$inits, FlatSymbolRefAttr:$mesh, ArrayAttr:$axes);
+  let results = (outs Variadic<AnyRankedTensor>:$sums, RingConv_TokenType:$token);
+  let assemblyFormat = "`outs` `(` $inits `:` type($inits) `)` `over` $mesh $axes attr-dict (`->` type($sums)^)?";
+  let extraClassDeclaration = [{ ::mlir::MutableOperandRange getDpsInitsMutable() { return getInitsMutable(); } }];
+  let hasVerifier = 1;
+}
+
 def RingConv_ReduceScatterOp : RingConv_DestinationOp<"reduce_scatter"> {
   let summary = "sum over mesh axes, of which a rank keeps its box";
   let description = [{
@@ -386,6 +412,30 @@ def RingConv_ReduceScatterOp : RingConv_DestinationOp<"reduce_scatter"> {
   }];
   let extraClassDeclaration = [{ ::mlir::MutableOperandRange getDpsInitsMutable() { return getInitMutable(); } }];
   let hasVerifier = 1;
+}
+
+def RingConv_KeptOp : RingConv_Op<"kept", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "a buffer that lives from one run of the program to the next";
+  let description = [{
+    Each of these operations has a buffer of its own in the rank's session, dense
+    and aligned to 64 bytes. `fresh` is true where what was written into it does
+    not hold: the first time the operation runs, and the first time after the
+    caller gave new parameters. It holds what is made from parameters and
+    constants alone, such as filters in the order of a kernel. Kernels make it
+    (`convert-ringconv-to-loops`), `convert-ringconv-to-runtime` removes it.
+  }];
+  let results = (outs AnyStaticShapeMemRef:$buffer, I1:$fresh);
+  let assemblyFormat = "attr-dict `:` type($buffer)";
+}
+
+def RingConv_KeepOp : RingConv_Op<"keep", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "memory that is in use up to here";
+  let description = [{
+    Messages in flight read and write memory that no operation names any more.
+    Made by `convert-ringconv-to-nccl`, removed by `ringconv-plan-arena`.
+  }];
+  let arguments = (ins Variadic<AnyStridedMemRef>:$memory);
+  let assemblyFormat = "$memory attr-dict `:` type($memory)";
 }
 
 def RingConv_MarkOp : RingConv_Op<"mark", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {

@@ -16,7 +16,53 @@ def SetMeshPass : Pass<"ringconv-set-mesh", "::mlir::ModuleOp"> {
   let options = [Option<"mesh", "mesh", "std::string", "", "axis=extent, separated by commas">];
 }
 
+def DifferentiatePass : Pass<"ringconv-differentiate", "::mlir::ModuleOp"> {
+  let summary = "adds the function that computes gradients";
+  let description = [{
+    For the function @NAME adds `@NAME_grad`, its vector-Jacobian product:
+
+      (arguments, gradients of the float results) -> gradients of arguments
+
+    of those that are marked `ringconv.wants_grad`, of all float tensors if none
+    is. Each gradient is cut as its argument, and each result's gradient arrives
+    as the result is cut, or as one annotates it. Gradients that are not wanted
+    cost nothing. With `train` it adds `@NAME_train` instead, which returns the
+    results of @NAME before the gradients.
+
+    Before: whole tensors, one block; other dialects' convolutions are raised
+    (`ringconv-raise`) first. After: the same, and `ringconv.pool_grad`,
+    `fold_border` and `reshard_like`. Calls are inlined. What has rules:
+    `ringconv.conv`, `pool` and `reshard`; arith and math on scalars and tensors;
+    structured linalg operations that are elementwise or sum products; pads,
+    slices, concatenations and reshapes. Anything else is an error at the
+    operation, where a gradient would have to pass it.
+
+    Where an elementwise maximum or minimum ties, the operand that is
+    differentiated gets nothing from a constant, and of two the first gets all.
+  }];
+  let options = [Option<"entry", "entry", "std::string", "", "function; default: main, else the only public one">,
+                 Option<"train", "train", "bool", "false", "results and gradients together">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
+                           "::mlir::tensor::TensorDialect", "::ringconv::RingConvDialect"];
+}
+
 // ===--- partitioning ---------------------------------------------------=== //
+
+def PropagateShardingPass : Pass<"ringconv-propagate-sharding", "::mlir::ModuleOp"> {
+  let summary = "shardings of arguments and results to all values";
+  let description = [{
+    Before: as for `ringconv-partition`. After: every result has a sharding, and
+    a `ringconv.reshard` stands wherever a value changes its cuts: before an
+    operation that needs an operand otherwise, behind one that computes a result
+    otherwise, on the way into and out of regions. What stands between is cut
+    alike. Cuts go forward from the arguments; what results and reshards ask for
+    goes backward first, as a wish that is met where no operand speaks against
+    it. `ringconv-partition` does the same by itself, and makes of what this pass
+    leaves the program that it would have made without it. Private functions are
+    inlined.
+  }];
+  let dependentDialects = ["::ringconv::RingConvDialect"];
+}
 
 def PartitionPass : Pass<"ringconv-partition", "::mlir::ModuleOp"> {
   let summary = "whole tensors to the program of one rank";
@@ -84,6 +130,19 @@ def OverlapPass : Pass<"ringconv-overlap", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
 }
 
+def StartReductionsPass : Pass<"ringconv-start-reductions", "::mlir::func::FuncOp"> {
+  let summary = "all-reduces start early, together, and are waited for late";
+  let description = [{
+    Each `ringconv.all_reduce` on tensors becomes `ringconv.start_reduce` and a
+    wait where the sum is needed; what only prepares it for that, such as a
+    rounding, moves behind the wait. Sums over the same axes whose operands are
+    there at about the same time, such as those of a filter and a bias of one
+    layer, start as one: each peer then gets one message for all.
+  }];
+  let statistics = [Statistic<"numStarted", "started", "sums that others' work may hide">,
+                    Statistic<"numMerged", "merged", "sums that joined another one">];
+}
+
 def LowerStartPass : Pass<"ringconv-lower-start", "::mlir::func::FuncOp"> {
   let summary = "start, redistribute on memrefs to groups of send and recv";
   let description = [{
@@ -123,8 +182,11 @@ def RaisePass : Pass<"ringconv-raise", "::mlir::ModuleOp"> {
       -inf the result is then -inf too.
     - `tosa.conv2d`, `conv3d`, `depthwise_conv2d`, `transpose_conv2d`,
       `max_pool2d`, `avg_pool2d` likewise, if zero points are 0.
-    - `tensor.pad` of 0 or -inf and `tensor.extract_slice` become pools with
-      windows of 1 and signed padding.
+    - `tensor.pad` of a constant and `tensor.extract_slice` become pools with
+      windows of 1 and signed padding; a constant other than 0 and -inf is
+      selected where ones padded likewise are none, and dimensions that a slice
+      drops are collapsed behind it.
+    - `scf.index_switch` becomes `scf.if` in `scf.if`.
     - `shard.grid` becomes `ringconv.mesh` with axes `axis0`, `axis1`, ...;
       `shard.shard` becomes the sharding of an argument or a result, or
       `ringconv.reshard`. What has no counterpart is an error.
@@ -135,7 +197,7 @@ def RaisePass : Pass<"ringconv-raise", "::mlir::ModuleOp"> {
   }];
   let options = [Option<"raiseSlices", "raise-slices", "bool", "true", "raise tensor.extract_slice too">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
-                           "::mlir::tensor::TensorDialect", "::ringconv::RingConvDialect"];
+                           "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect", "::ringconv::RingConvDialect"];
 }
 
 #endif

@@ -5,7 +5,7 @@
 #ifndef RINGCONV_DIALECT_RINGCONV_TRANSFORMS_REPORT_H
 #define RINGCONV_DIALECT_RINGCONV_TRANSFORMS_REPORT_H
 
-#include "ringconv/Halo/Halo.h"
+#include "ringconv/Halo/Mesh.h"
 #include <map>
 #include <string>
 #include <vector>
@@ -20,14 +20,27 @@ struct WindowDimReport {
   halo::Table ownBegin, ownEnd, needBegin, needEnd;
 };
 
+/// A whole tensor and how it lies on the mesh.
+struct TensorReport {
+  std::vector<int64_t> shape;
+  std::string elementType;
+  int64_t elementBytes = 0;
+  std::vector<halo::MeshDim> dims; ///< one per dimension
+};
+
 struct WindowReport {
   std::string label, location;
   bool exchanges = false;
   std::vector<WindowDimReport> dims;
+  TensorReport input, result;
+  /// The exchange that the operation makes of its input, by dimension.
+  std::vector<halo::MeshDim> exchange;
 };
 
 /// Entry i belongs to the operations with attribute `report = i`.
 struct FuncReport {
+  std::vector<std::string> axes; ///< of the mesh
+  std::vector<int64_t> extents;
   std::vector<WindowReport> windows;
 };
 

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// convert-ringconv-to-gpu.
+#include "../RingConvToLoops/Loops.h"
+#include "Kernels.h"
+#include "Operations.h"
+#include "ringconv/Conversion/Passes.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+namespace ringconv {
+#define GEN_PASS_DEF_CONVERTRINGCONVTOGPUPASS
+#include "ringconv/Conversion/Passes.h.inc"
+} // namespace ringconv
+
+using namespace mlir;
+using namespace ringconv;
+
+namespace {
+struct ConvertRingConvToGPUPass : ringconv::impl::ConvertRingConvToGPUPassBase<ConvertRingConvToGPUPass> {
+  using ConvertRingConvToGPUPassBase::ConvertRingConvToGPUPassBase;
+
+  void runOnOperation() override {
+    KernelModule kernels(getOperation());
+    SmallVector<Operation *> ops;
+    for (func::FuncOp func : getOperation().getOps<func::FuncOp>())
+      func.walk([&](Operation *op) {
+        if (isa<LocalConvOp, LocalPoolOp, linalg::LinalgOp, memref::CopyOp>(op) || isDeviceStore(op))
+          ops.push_back(op);
+      });
+    if (getOperation().lookupSymbol("ringconv_cuda_pack"))
+      makeBoxKernel(kernels);
+    for (Operation *op : ops)
+      if (failed(convert(op, kernels)))
+        return signalPassFailure();
+  }
+
+private:
+  /// The stack of host code is the host's: descriptors for calls of the runtime.
+  static bool isDeviceStore(Operation *op) {
+    auto store = dyn_cast<memref::StoreOp>(op);
+    return store && !store.getMemRef().getDefiningOp<memref::AllocaOp>();
+  }
+
+  LogicalResult convert(Operation *op, KernelModule &kernels) {
+    for (Value operand : op->getOperands())
+      if (isa<TensorType>(operand.getType()))
+        return op->emitOpError() << "must be bufferized first";
+    if (auto conv = dyn_cast<LocalConvOp>(op))
+      return convertConv(conv, kernels), success();
+    if (auto pool = dyn_cast<LocalPoolOp>(op)) {
+      markWork(pool, pool.getReportAttr());
+      makePlainKernel(pool, kernels);
+      return pool.erase(), success();
+    }
+    if (auto structured = dyn_cast<linalg::LinalgOp>(op))
+      return makeKernel(structured, kernels);
+    if (auto copy = dyn_cast<memref::CopyOp>(op))
+      return makeKernel(copy, kernels), success();
+    return makeKernel(cast<memref::StoreOp>(op), kernels), success();
+  }
+
+  void convertConv(LocalConvOp op, KernelModule &kernels) {
+    markWork(op, op.getReportAttr());
+    GPUOptions options{arch, fast};
+    FailureOr<std::string> chosen = fast ? selectConvKernel(op, kernels, options) : FailureOr<std::string>();
+    if (failed(chosen)) {
+      makePlainKernel(op, kernels);
+      chosen = std::string("plain, one thread per element");
+    }
+    op.emitRemark() << "kernel: " << *chosen;
+    op.erase();
+  }
+};
+} // namespace

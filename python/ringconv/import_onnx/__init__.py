@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""ONNX models to ringconv programs; needs the `onnx` package and NumPy.
+
+    python -m ringconv.import_onnx MODEL.onnx -o MODEL.mlir --mesh sp=4 --shard input=,,,sp
+
+`import_model` is the same as a function. See docs/networks.md.
+"""
+from dataclasses import dataclass
+
+from . import elementwise, normalize, reduce, resize, shapes, windows  # noqa: F401, register their operators
+from . import model as _model
+from .importer import HANDLERS, Importer
+from .program import ImportFailure
+
+__all__ = ["Imported", "ImportFailure", "import_model", "operators"]
+
+
+@dataclass
+class Imported:
+    text: str  # the program, MLIR
+    weights: dict  # parameter name -> NumPy array
+
+
+def operators():
+    """Names of the ONNX operators that can be imported."""
+    return sorted(HANDLERS)
+
+
+def import_model(model, shapes=None, mesh=None, shardings=None):
+    """model: a path or an `onnx.ModelProto`. shapes: input name -> sizes, for
+    inputs with symbolic sizes. mesh: axis name -> extent. shardings: input name
+    -> per dimension a list of axis names. Raises ImportFailure with one line."""
+    if not hasattr(model, "graph"):
+        model = _model.load(model)
+    mesh = mesh or {}
+    attributes = {}
+    for name, dims in (shardings or {}).items():
+        for axis in [a for dim in dims for a in dim]:
+            if axis not in mesh:
+                raise ImportFailure(f"--shard: {name}: the mesh has no axis {axis}")
+        attributes[name] = _sharding_attribute(name, dims)
+    importer = Importer(model, shapes or {}, attributes)
+    results, names = importer.run()
+    axes = ", ".join(f'"{axis}" = {extent}' for axis, extent in mesh.items())
+    text = importer.program.text(f"<[{axes}]>" if mesh else None, results, names)
+    return Imported(text, importer.program.weights())
+
+
+def _sharding_attribute(name, dims):
+
+    def attribute(shape):
+        if len(dims) != len(shape):
+            raise ImportFailure(f"--shard: {name} has {len(shape)} dimensions, got {len(dims)}")
+        text = ", ".join("{" + ", ".join(f'"{axis}"' for axis in dim) + "}" for dim in dims)
+        return [f"ringconv.sharding = #ringconv.sharding<@mesh, [{text}]>"]
+
+    return attribute

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * NCCL's communicators: who meets, who sums with whom, and what is done when
+ * somebody fails. */
+#include "common/Shard.h"
+#include "cuda/Device.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* All ranks get the id that the first position asked for. */
+static int32_t meet(ringconv_context *context, ncclUniqueId *id) {
+  ncclResult_t status = 0;
+  memset(id, 0, sizeof *id);
+  /* Ranks that only know an address meet there: NCCL makes the id of it. */
+  bool by_address = context->transport->gather != NULL;
+  if (context->position == 0 || by_address)
+    status = ncclGetUniqueId(id);
+  if (status)
+    return rcrt_cuda_fail(context, status, "ncclGetUniqueId", "");
+  if (by_address || context->size == 1)
+    return RCRT_OK;
+  ncclUniqueId *all = malloc((size_t)context->size * sizeof *all);
+  if (!all)
+    return rcrt_fail(context, RCRT_ERR_MEMORY, "out of memory");
+  int32_t code = rcrt_gather_all(context, id, sizeof *id, all);
+  *id = all[0];
+  free(all);
+  return code;
+}
+
+/* Members of a sum differ along its axes only; their order is that of their
+ * positions. */
+static int32_t split(ringconv_context *context, uint64_t axes, ncclComm_t *part) {
+  const ringconv_mesh *mesh = &context->program->mesh;
+  int64_t color = 0;
+  for (int64_t a = 0; a < mesh->num_axes; ++a) {
+    int64_t coord = axes >> a & 1 ? 0 : rcrt_mesh_coord(mesh, context->position, a);
+    color = color * mesh->extents[a] + coord;
+  }
+  ncclResult_t status =
+      ncclCommSplit(context->cuda->communicators[0], (int)color, (int)context->position, part, NULL);
+  return status ? rcrt_cuda_fail(context, status, "ncclCommSplit", "") : RCRT_OK;
+}
+
+static bool needs_communicator(const ringconv_context *context) {
+  return context->transport->gather || (context->size > 1 && context->program->num_exchanges > 0);
+}
+
+int32_t rcrt_cuda_connect(ringconv_context *context) {
+  rcrt_cuda *cuda = context->cuda;
+  if (cuda->connected || !needs_communicator(context))
+    return RCRT_OK;
+  char text[RCRT_TEXT];
+  if (!rcrt_nccl_load(text))
+    return rcrt_fail(context, RCRT_ERR_TRANSPORT, "%s", text);
+  int32_t code = RCRT_OK;
+  if (!cuda->communicators[0]) {
+    ncclUniqueId id;
+    code = meet(context, &id);
+    ncclResult_t status =
+        code ? 0 : ncclCommInitRank(&cuda->communicators[0], (int)context->size, id, (int)cuda->rank);
+    if (status)
+      code = rcrt_cuda_fail(context, status, "ncclCommInitRank", "");
+  }
+  for (int32_t i = 0; i < context->program->cuda->num_sums && !code; ++i)
+    code = split(context, context->program->cuda->sums[i], &cuda->communicators[1 + i]);
+  cuda->connected = !code;
+  return code;
+}
+
+void rcrt_cuda_abort(ringconv_context *context) {
+  rcrt_cuda *cuda = context->cuda;
+  for (int32_t i = context->program->cuda->num_sums; cuda->communicators && i >= 0; --i) {
+    if (!cuda->communicators[i] || (i == 0 && cuda->borrowed))
+      continue;
+    ncclCommAbort(cuda->communicators[i]);
+    cuda->communicators[i] = NULL;
+  }
+}
+
+/* A fault that NCCL found meanwhile, or that a peer told. */
+static int32_t look_for_faults(ringconv_context *context) {
+  rcrt_cuda *cuda = context->cuda;
+  for (int32_t i = 0; i <= context->program->cuda->num_sums; ++i) {
+    ncclResult_t error = 0;
+    if (!cuda->communicators[i])
+      continue;
+    ncclResult_t status = ncclCommGetAsyncError(cuda->communicators[i], &error);
+    error = status ? status : error;
+    if (error && error != RCRT_NCCL_IN_PROGRESS)
+      return rcrt_fail(context, RCRT_ERR_PEER, "NCCL: %s: a peer failed or ended", rcrt_nccl_text(error));
+  }
+  return context->transport->poll(context);
+}
+
+int32_t rcrt_cuda_synchronize(ringconv_context *context) {
+  int64_t begin = rcrt_now(), deadline = rcrt_deadline(begin, context->timeout), pause = 1000;
+  for (;;) {
+    CUresult status = cuStreamQuery(context->cuda->compute);
+    if (!status)
+      return look_for_faults(context);
+    if (status != RCRT_CUDA_NOT_READY)
+      return rcrt_cuda_fail(context, status, "cuStreamQuery", "");
+    int32_t code = look_for_faults(context);
+    if (code)
+      return code;
+    if (rcrt_now() > deadline)
+      return rcrt_fail(context, RCRT_ERR_TIMEOUT, "the GPU has not finished within %g s", context->timeout);
+    nanosleep(&(struct timespec){0, pause}, NULL);
+    pause = pause < 200000 ? 2 * pause : pause;
+  }
+}

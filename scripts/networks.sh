@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# scripts/networks.sh: what the tests and the example of whole networks need,
+# in build/networks: a Python environment with onnx, onnxruntime and Pillow, the
+# text-detection network of PyPI's rapidocr, and a photographed page of
+# scikit-image. Nothing is left to do where it is there; 1: it cannot be had.
+set -euo pipefail
+# shellcheck source=scripts/lib.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+networks=$build/networks
+wheels="rapidocr==3.10.0 scikit-image==0.26.0"
+pip=("$networks/venv/bin/python" -m pip -q --disable-pip-version-check --timeout 15 --retries 2)
+
+fetch() {
+  rm -rf "$networks"
+  mkdir -p "$networks"
+  /usr/bin/python3 -m venv "$networks/venv"
+  "${pip[@]}" install onnx onnxruntime pillow
+  # Only files of these wheels are wanted, not what they would bring.
+  # shellcheck disable=SC2086
+  "${pip[@]}" download --no-deps --only-binary :all: -d "$networks/wheels" $wheels
+  "$networks/venv/bin/python" - "$networks" <<'END'
+import glob, sys, zipfile
+for pattern, wanted, name in (("rapidocr-*", "_det_", "detection.onnx"), ("scikit_image-*", "data/page.png", "page.png")):
+    with zipfile.ZipFile(glob.glob(f"{sys.argv[1]}/wheels/{pattern}")[0]) as wheel:
+        member, = [n for n in wheel.namelist() if wanted in n]
+        with open(f"{sys.argv[1]}/{name}", "wb") as file:
+            file.write(wheel.read(member))
+END
+  rm -r "$networks/wheels"
+  echo "$wheels" >"$networks/complete"
+}
+
+if [[ $(cat "$networks/complete" 2>/dev/null) == "$wheels" ]]; then exit 0; fi
+say "whole networks: fetching onnx, onnxruntime and the text-detection network (120 MB)"
+mkdir -p "$build"
+if ! (fetch) >"$build/networks.log" 2>&1; then
+  say "left out: whole networks, which cannot be fetched ($(tail -n 1 "$build/networks.log"))"
+  exit 1
+fi
