@@ -35,6 +35,8 @@ tools = [
     ToolSubst("ringconv-run", unresolved="ignore"),
     ToolSubst("ringconv-draw", unresolved="ignore"),
     ToolSubst("ringconv-gpusim", unresolved="ignore"),
+    ToolSubst("ringconv-lsp-server", unresolved="ignore"),
+    ToolSubst("ringconv-reduce", unresolved="ignore"),
     ToolSubst("FileCheck", unresolved="fatal"),
     ToolSubst("not", unresolved="fatal"),
     ToolSubst("split-file", unresolved="fatal"),
@@ -132,7 +134,8 @@ else:
     left_out("tests with onnx and onnxruntime (scripts/networks.sh fetches them)")
 config.substitutions.append(("%networks", networks))
 config.environment["CI"] = os.environ.get("CI", "")
-for tool, feature in (("ringconv-compile", "ringconv-compile"), ("ringconv-gpusim", "gpusim")):
+for tool, feature in (("ringconv-compile", "ringconv-compile"), ("ringconv-gpusim", "gpusim"),
+                      ("ringconv-lsp-server", "lsp-server"), ("ringconv-reduce", "reduce")):
     if os.path.exists(os.path.join(bin_dir, tool)):
         config.available_features.add(feature)
 if os.path.exists(os.path.join(lib_dir, "RingConvPlugin.so")):

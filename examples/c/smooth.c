@@ -25,12 +25,10 @@ static const char source[] =
     "  return %y : tensor<1x1x4x10xf32>\n"
     "}\n";
 
-/* What the last call on the context found; 1. */
+/* What the last call on the context found wrong; 1. */
 static int explain(const RingConvContext *context) {
-  for (int64_t i = 0; i < ringconvContextNumDiagnostics(context); ++i) {
-    RingConvDiagnostic d = ringconvContextDiagnostic(context, i);
-    fprintf(stderr, "%s:%lld:%lld: %s\n", d.file, (long long)d.line, (long long)d.column, d.text);
-  }
+  RingConvDiagnostic d = ringconvContextError(context);
+  fprintf(stderr, "%s:%lld:%lld: %s\n", d.file, (long long)d.line, (long long)d.column, d.text);
   return 1;
 }
 

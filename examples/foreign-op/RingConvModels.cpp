@@ -65,6 +65,7 @@ struct RangeWindowed : ringconv::WindowedOpInterface::ExternalModel<RangeWindowe
   SmallVector<int64_t> getInputWindowDims(Operation *) const { return {0, 1}; }
   SmallVector<int64_t> getResultWindowDims(Operation *) const { return {0, 1}; }
   SmallVector<int64_t> getFilterWindowDims(Operation *) const { return {}; }
+  int64_t getNumWindowedOperands(Operation *) const { return 1; }
   bool isReversed(Operation *, int64_t) const { return false; }
 };
 

@@ -34,8 +34,7 @@ int main(int argc, char **argv) {
   o.cores = atoi(argv[6]);
   for (int n = 7; n < argc; ++n) {
     bool integer = argv[n][0] == 'i';
-    size_t at = (c.params.size() + (integer ? 3 : 7)) / (integer ? 4 : 8) *
-                (integer ? 4 : 8);
+    size_t at = (c.params.size() + (integer ? 3 : 7)) / (integer ? 4 : 8) * (integer ? 4 : 8);
     c.params.resize(at + (integer ? 4 : 8));
     if (integer) {
       int v = atoi(argv[n] + 1);
@@ -56,8 +55,7 @@ int main(int argc, char **argv) {
     r = runKernel(k, c, o);
     // Processor time: the machine may be shared. With several cores wall time.
     const double cpu = double(clock() - before) / CLOCKS_PER_SEC;
-    const std::chrono::duration<double> wall =
-        std::chrono::steady_clock::now() - start;
+    const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
     seconds.push_back(o.cores > 1 ? wall.count() : cpu);
     if (r.fault) {
       printf("%s\n", r.fault->describe().c_str());
@@ -66,16 +64,13 @@ int main(int argc, char **argv) {
   }
   std::sort(seconds.begin(), seconds.end());
   const double n = r.counters.totalThreadInsts(), s = seconds[4];
-  printf("%.0f thread-instructions in %.4f s (%.4f-%.4f): %.3f G/s\n", n, s,
-         seconds.front(), seconds.back(), n / s / 1e9);
+  printf("%.0f thread-instructions in %.4f s (%.4f-%.4f): %.3f G/s\n", n, s, seconds.front(), seconds.back(),
+         n / s / 1e9);
   for (int cls = 1; cls < (int)Class::Count; ++cls)
     if (r.counters.warpInsts[cls])
-      printf("  %-13s %llu\n", className((Class)cls),
-             (unsigned long long)r.counters.warpInsts[cls]);
+      printf("  %-13s %llu\n", className((Class)cls), (unsigned long long)r.counters.warpInsts[cls]);
   printf("  shared wavefronts %llu ideal %llu, global sectors %llu distinct "
          "%llu\n",
-         (unsigned long long)r.counters.sharedWavefronts,
-         (unsigned long long)r.counters.sharedIdeal,
-         (unsigned long long)r.counters.globalSectors,
-         (unsigned long long)r.counters.distinctLoadSectors);
+         (unsigned long long)r.counters.sharedWavefronts, (unsigned long long)r.counters.sharedIdeal,
+         (unsigned long long)r.counters.globalSectors, (unsigned long long)r.counters.distinctLoadSectors);
 }

@@ -18,25 +18,14 @@ typedef struct ncclConfig ncclConfig_t;
 #undef GPUSIM_NCCL
 } // namespace own
 
-#define GPUSIM_NCCL(name, params)                                              \
-  static_assert(Same<decltype(own::name), decltype(::name)>::value, #name);
+#define GPUSIM_NCCL(name, params) static_assert(Same<decltype(own::name), decltype(::name)>::value, #name);
 #include "gpusim/NCCLEntryPoints.def"
 
-static_assert(ncclInvalidArgument == 4 && ncclInvalidUsage == 5 &&
-                  ncclRemoteError == 6,
-              "");
-static_assert(ncclSum == 0 && ncclProd == 1 && ncclMax == 2 && ncclMin == 3 &&
-                  ncclAvg == 4,
-              "");
-static_assert(ncclInt8 == 0 && ncclUint8 == 1 && ncclInt32 == 2 &&
-                  ncclUint32 == 3,
-              "");
-static_assert(ncclInt64 == 4 && ncclUint64 == 5 && ncclFloat16 == 6 &&
-                  ncclFloat32 == 7,
-              "");
-static_assert(ncclFloat64 == 8 && ncclBfloat16 == 9 && ncclFloat8e4m3 == 10 &&
-                  ncclFloat8e5m2 == 11,
-              "");
+static_assert(ncclInvalidArgument == 4 && ncclInvalidUsage == 5 && ncclRemoteError == 6, "");
+static_assert(ncclSum == 0 && ncclProd == 1 && ncclMax == 2 && ncclMin == 3 && ncclAvg == 4, "");
+static_assert(ncclInt8 == 0 && ncclUint8 == 1 && ncclInt32 == 2 && ncclUint32 == 3, "");
+static_assert(ncclInt64 == 4 && ncclUint64 == 5 && ncclFloat16 == 6 && ncclFloat32 == 7, "");
+static_assert(ncclFloat64 == 8 && ncclBfloat16 == 9 && ncclFloat8e4m3 == 10 && ncclFloat8e5m2 == 11, "");
 static_assert(ncclScalarHostImmediate == 1 && NCCL_UNIQUE_ID_BYTES == 128, "");
 
 int main() {}

@@ -14,14 +14,11 @@ template <class A, class B> constexpr bool alike() {
   if constexpr (std::is_void_v<A> || std::is_void_v<B>)
     return std::is_void_v<A> && std::is_void_v<B>;
   else
-    return sizeof(A) == sizeof(B) && number == number2 &&
-           std::is_pointer_v<A> == std::is_pointer_v<B> &&
-           std::is_class_v<A> == std::is_class_v<B> &&
-           std::is_floating_point_v<A> == std::is_floating_point_v<B>;
+    return sizeof(A) == sizeof(B) && number == number2 && std::is_pointer_v<A> == std::is_pointer_v<B> &&
+           std::is_class_v<A> == std::is_class_v<B> && std::is_floating_point_v<A> == std::is_floating_point_v<B>;
 }
 template <class A, class B> struct Same : std::false_type {};
-template <class R, class... A, class S, class... B>
-struct Same<R(A...), S(B...)> {
+template <class R, class... A, class S, class... B> struct Same<R(A...), S(B...)> {
   template <class...> struct List {};
   static constexpr bool check() {
     if constexpr (sizeof...(A) != sizeof...(B))

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tempfile
 
-from gpusim import HERE, Suite
+from gpusim import HERE, PLAIN_ENV, Suite
 
 suite = Suite()
 PROGRAM = r'''
@@ -97,7 +97,8 @@ equal("occupancy", (first["vectorAdd"]["blocks_per_sm"], first["matmul"]["blocks
 ptxas = "/usr/local/cuda/bin/ptxas"
 if os.access(ptxas, os.X_OK):
     facts = run(1, f"--ptxas={ptxas}")["matmul"]
-    text = subprocess.run([ptxas, "-v", "-arch=sm_80", "-o", "/dev/null", os.path.join(HERE, "kernels.ptx")], stderr=subprocess.PIPE, text=True).stderr
+    text = subprocess.run([ptxas, "-v", "-arch=sm_80", "-o", "/dev/null", os.path.join(HERE, "kernels.ptx")],
+                          stderr=subprocess.PIPE, text=True, env=PLAIN_ENV).stderr
     want = int(text.split("entry function 'matmul'")[1].split("Used ")[1].split(" ")[0])
     equal("registers from ptxas", (facts["registers"], facts["registers_from_ptxas"]), (want, True))
     shared = int(text.split("entry function 'matmul'")[1].split("Used ")[1].split(" bytes smem")[0].split(" ")[-1])

@@ -14,7 +14,7 @@ import tempfile
 
 import numpy as np
 
-from gpusim import HERE, Module, Suite, call, launch, start, sync, to_device, to_host
+from gpusim import HERE, PLAIN_ENV, Module, Suite, call, launch, start, sync, to_device, to_host
 
 suite = Suite()
 
@@ -31,8 +31,8 @@ temporary = tempfile.TemporaryDirectory()
 folder = temporary.name
 include = os.environ.get("CUTLASS_INCLUDE")
 if not include:
-    got = subprocess.run([sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-binary=:none:", "-d", folder, "nvidia-cutlass"],
-                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    got = subprocess.run([sys.executable, "-m", "pip", "download", "-q", "--retries=0", "--no-deps", "--no-binary=:none:", "-d", folder, "nvidia-cutlass"],
+                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=PLAIN_ENV)
     wheels = glob.glob(os.path.join(folder, "*.whl"))
     if not wheels:
         skip("no headers of CUTLASS (CUTLASS_INCLUDE, or PyPI's nvidia-cutlass)")
@@ -44,7 +44,7 @@ if not include:
 flags = ["-std=c++17", "-arch=sm_80", "-I", include, "-O2", "-diag-suppress=20012", "-w", os.path.join(HERE, "cutlass.cu")]
 tool, ptx = os.path.join(folder, "params"), os.path.join(folder, "kernels.ptx")
 for out in (["-ptx", "-o", ptx], ["-cudart=static", "-o", tool]):
-    p = subprocess.run([nvcc, *flags, *out], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    p = subprocess.run([nvcc, *flags, *out], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=PLAIN_ENV)
     if p.returncode:
         suite.check("nvcc compiles CUTLASS", False, p.stdout[-2000:])
         suite.finish()
@@ -56,7 +56,7 @@ rng = np.random.default_rng(5)
 
 
 def run(entry, arguments, out):
-    line = subprocess.run([tool, *map(str, arguments)], stdout=subprocess.PIPE, text=True, check=True).stdout.split()
+    line = subprocess.run([tool, *map(str, arguments)], stdout=subprocess.PIPE, text=True, check=True, env=PLAIN_ENV).stdout.split()
     grid, threads, shared = [int(v) for v in line[1:4]], int(line[4]), int(line[5])
     params = (ctypes.c_ubyte * (len(line[6]) // 2)).from_buffer_copy(bytes.fromhex(line[6]))
     f = module.function(entry)

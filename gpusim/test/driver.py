@@ -79,6 +79,45 @@ for seed in range(1, 21):
                     "bytes [0, 16384)" in text and "of allocation #" in text, text)
 
 
+# The report names the threads at both ends. `index` computes the number %r4 of
+# the int that thread %r3 of the grid writes; thread (0,5,0) reads int 100.
+WRITER = """mov.u32 %r0, %tid.x; mov.u32 %r1, %ctaid.x; mad.lo.u32 %r3, %r1, 64, %r0;
+{index}
+mul.wide.u32 %rd9, %r4, 4; add.s64 %rd1, %in0, %rd9;
+st.global.u32 [%rd1], %r3;"""
+READER = "mov.u32 %r0, %tid.y; setp.ne.u32 %p1, %r0, 5; @%p1 ret; ld.global.u32 %r1, [%in0+400];"
+
+
+def line_of(text, opcode):
+    return [n + 1 for n, l in enumerate(text.splitlines()) if l.startswith(opcode)][0]
+
+
+def named_threads(writer, reader):
+    def go():
+        start()
+        a = to_device(np.zeros(256, np.uint32))
+        launch(Module(writer).function("writer"), (4,), (64,), [a], stream=stream())
+        launch(Module(reader).function("reader"), (1,), (2, 8), [a], stream=stream())
+        sync()
+    return go
+
+
+for name, index, place in [
+        ("an int a thread", "mov.u32 %r4, %r3;", "block (1,0,0), thread (36,0,0)"),
+        ("one thread", "mov.u32 %r4, %r3; setp.ne.u32 %p1, %r3, 100; @%p1 ret;", "block (1,0,0), thread (36,0,0)"),
+        ("an int for two threads", "shr.u32 %r4, %r3, 1;", "block (3,0,0), thread (8,0,0)"),
+        # Here the note is of the first access to ints 96 to 111 only, that of the thread with the lowest lane.
+        ("backwards", "sub.u32 %r4, 255, %r3;", "(its first access to these 64 bytes was")]:
+    writer, reader = (ptx_module(b, name=n) for b, n in ((WRITER.format(index=index), "writer"), (READER, "reader")))
+    for seed in (1, 2, 3):
+        status, text = faults(named_threads(writer, reader), {"GPUSIM_SEED": seed})
+        suite.check(f"unordered access names threads: {name}, seed {seed}", status == 0 and place in text and
+                    f"at PTX line {line_of(writer, 'st.global')} (st.global.u32), block (" in text and
+                    f"at PTX line {line_of(reader, 'mov.u32 %r0, %tid.y')} (ld.global.u32), block (0,0,0), thread (0,5,0)" in text and
+                    "kernel 'writer'" in text and "kernel 'reader'" in text and
+                    "in bytes [400, 404) of allocation #" in text, text)
+
+
 def neighbours():
     """Two streams that write alternate bytes of the same sectors: no conflict."""
     start()

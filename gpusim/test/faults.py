@@ -57,10 +57,12 @@ both("dynamic shared out of bounds", runner(store.format(0), extra=dyn, shared=1
      runner(store.format(0), extra=dyn, shared=124), 700, ["past the end of 'dynamic shared memory'"])
 vec = TID + "mov.u32 %r2, buf;\nmov.u32 %r3, 0;\nst.shared.v4.u32 [%r2], {%r3,%r3,%r3,%r3};"
 both("shared gets only the declared alignment", runner(vec, extra=".shared .align 16 .b8 buf[128];"),
-     runner(vec, extra=".shared .align 4 .b8 buf[128];"), 716, ["shared access of 16 bytes is not aligned"])
+     runner(vec, extra=".shared .align 4 .b8 buf[128];"), 716,
+     ["shared access of 16 bytes is not aligned, in 'buf' ["])
 read = TID + "mov.u32 %r2, buf;\n{}ld.shared.u32 %r1, [%r2];"
 both("shared uninitialised", runner(read.format("st.shared.u32 [%r2], %r0;\n"), extra=SH),
-     runner(read.format(""), extra=SH), 719, ["uninitialised read", "shared memory that was never written"])
+     runner(read.format(""), extra=SH), 719,
+     ["uninitialised read", "shared memory that was never written, in 'buf' ["])
 
 # Barriers and races --------------------------------------------------------
 SH4 = ".shared .align 4 .b8 buf[512];"
@@ -94,7 +96,8 @@ for name, first, second, words in [
         ("write long after a write", "st.shared.u32 [%r2], %r0;", "st.shared.u32 [%r2], %r0;", "write by warp 1 is not ordered after a write by warp 0"),
         ("atomic long after a write", "st.shared.u32 [%r2], %r0;", "red.shared.add.u32 [%r2], %r0;", "write by warp 1 is not ordered after a write by warp 0")]:
     both(name, runner(late.format(first=first + "\nbar.sync 1;", barrier="bar.sync 1;", spin=SPIN, second=second), 64, extra=SH4),
-         runner(late.format(first=first, barrier="", spin=SPIN, second=second), 64, extra=SH4), 719, ["race in shared memory", words])
+         runner(late.format(first=first, barrier="", spin=SPIN, second=second), 64, extra=SH4), 719,
+         ["race in shared memory", words, "in 'buf' [", "PTX line", "address 0x"])
 status, text = faults(runner(late.format(first="red.shared.add.u32 [%r2], %r0;", barrier="", spin=SPIN, second="red.shared.add.u32 [%r2], %r0;"), 64, extra=SH4))
 suite.check("atomics do not race", status == 0 and not text, text)
 war = swap.format("bar.sync 0;") + "{}st.shared.u32 [%r4], %r1;"
@@ -146,7 +149,7 @@ cp.async.commit_group;
 cp.async.wait_group {};
 ld.shared.u32 %r1, [%r3];"""
 both("wait_group off by one", runner(pipe.format(1), extra=SH4), runner(pipe.format(2), extra=SH4), 719,
-     ["cp.async has not been waited for"])
+     ["cp.async has not been waited for", "in 'buf' ["])
 cross = TID + """mov.u32 %r2, buf;
 shl.b32 %r3, %r0, 2;
 add.u32 %r4, %r2, %r3;

@@ -22,53 +22,51 @@ static std::string contents(const char *path) {
 
 using Random = std::mt19937_64;
 
-static const char *const snippets[] = {
-    ";",
-    ",",
-    "{",
-    "}",
-    "[",
-    "]",
-    ".",
-    "@",
-    "!",
-    "%r1",
-    "%rd1",
-    "%p1",
-    "%f1",
-    ".b32",
-    ".u64",
-    ".f16x2",
-    "0",
-    "-1",
-    "0xffffffffffffffff",
-    "4294967295",
-    "bar.sync 0;",
-    "ret;",
-    "bra",
-    ".shared",
-    ".reg .b32 %r<999999999>;",
-    "ld.global.u32 %r1, [%rd1];",
-    "st.shared.v4.u32 [%r1], {%r1,%r1,%r1,%r1};",
-    "mma.sync",
-    "ldmatrix",
-    "cp.async.wait_group 0;",
-    ".local",
-    "call",
-    "(",
-    ")",
-    "0f7fffffff",
-    "// ",
-    "/*",
-    "\"",
-    "\\",
-    "trap;",
-    ".align 4096",
-    "[2147483647]"};
+static const char *const snippets[] = {";",
+                                       ",",
+                                       "{",
+                                       "}",
+                                       "[",
+                                       "]",
+                                       ".",
+                                       "@",
+                                       "!",
+                                       "%r1",
+                                       "%rd1",
+                                       "%p1",
+                                       "%f1",
+                                       ".b32",
+                                       ".u64",
+                                       ".f16x2",
+                                       "0",
+                                       "-1",
+                                       "0xffffffffffffffff",
+                                       "4294967295",
+                                       "bar.sync 0;",
+                                       "ret;",
+                                       "bra",
+                                       ".shared",
+                                       ".reg .b32 %r<999999999>;",
+                                       "ld.global.u32 %r1, [%rd1];",
+                                       "st.shared.v4.u32 [%r1], {%r1,%r1,%r1,%r1};",
+                                       "mma.sync",
+                                       "ldmatrix",
+                                       "cp.async.wait_group 0;",
+                                       ".local",
+                                       "call",
+                                       "(",
+                                       ")",
+                                       "0f7fffffff",
+                                       "// ",
+                                       "/*",
+                                       "\"",
+                                       "\\",
+                                       "trap;",
+                                       ".align 4096",
+                                       "[2147483647]"};
 
 /// Swaps, drops, doubles or replaces bytes, tokens and lines.
-static std::string mutate(std::string text, const std::string &other,
-                          Random &rng) {
+static std::string mutate(std::string text, const std::string &other, Random &rng) {
   auto pick = [&](size_t n) { return n ? rng() % n : 0; };
   auto tokenAt = [&](const std::string &s, size_t at, size_t &end) {
     while (at > 0 && !strchr(" \t\n,;[]{}", s[at - 1]))
@@ -111,8 +109,7 @@ static std::string mutate(std::string text, const std::string &other,
     }
     case 5: { // a number
       size_t start = tokenAt(text, at, end);
-      text.replace(start, end - start,
-                   std::to_string((int64_t)rng() >> pick(64)));
+      text.replace(start, end - start, std::to_string((int64_t)rng() >> pick(64)));
       break;
     }
     case 6: { // a line moves
@@ -164,8 +161,8 @@ static void runAll(const std::string &ptx, Random &rng, Tally &tally) {
     for (auto &p : k.second->params)
       if (p.second == 4)
         c.params[p.first] = 16;
-    if (c.params.size() > 1u << 20 || k.second->staticShared > 1u << 20 ||
-        k.second->fileBytes > 1u << 22 || k.second->localBytes > 1u << 16)
+    if (c.params.size() > 1u << 20 || k.second->staticShared > 1u << 20 || k.second->fileBytes > 1u << 22 ||
+        k.second->localBytes > 1u << 16)
       continue;
     LaunchOptions o;
     o.seed = rng();
@@ -196,11 +193,9 @@ int main(int argc, char **argv) {
     }
     runAll(ptx, rng, tally);
   }
-  printf("%d mutations: %u refused; kernels: %u faulted, %u ran\n", count,
-         tally.refused, tally.faulted, tally.ran);
+  printf("%d mutations: %u refused; kernels: %u faulted, %u ran\n", count, tally.refused, tally.faulted, tally.ran);
   // Both outcomes must be common, or the test tests little.
-  bool good =
-      tally.refused > (unsigned)count / 20 && tally.ran > (unsigned)count / 20;
+  bool good = tally.refused > (unsigned)count / 20 && tally.ran > (unsigned)count / 20;
   printf("%d passed, %d failed\n", good, !good);
   return !good;
 }

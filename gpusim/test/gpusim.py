@@ -6,12 +6,16 @@ error; `faults` runs a function in a process of its own and returns them."""
 import ctypes
 import os
 import sys
+import tempfile
 import traceback
 
 import numpy as np
 
+KEEP_PTX = os.environ.get("GPUSIM_KEEP_PTX")
 LIBRARY_DIR = os.environ["GPUSIM_LIBRARY_DIR"]
 HERE = os.path.dirname(os.path.abspath(__file__))
+# Compilers run without the runtime of a sanitizer.
+PLAIN_ENV = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}
 cu = None
 
 
@@ -66,6 +70,9 @@ class Module:
     def __init__(self, ptx):
         if isinstance(ptx, str):
             ptx = ptx.encode()
+        if KEEP_PTX:  # for handlers.py
+            with tempfile.NamedTemporaryFile(dir=KEEP_PTX, suffix=".ptx", delete=False) as f:
+                f.write(ptx)
         self.handle = ctypes.c_void_p()
         call("cuModuleLoadData", ctypes.byref(self.handle), ptx)
 

@@ -11,7 +11,7 @@ import subprocess
 
 import numpy as np
 
-from gpusim import HERE, Module, Suite, launch, start, sync, to_device, to_host, call
+from gpusim import HERE, PLAIN_ENV, Module, Suite, launch, start, sync, to_device, to_host, call
 
 suite = Suite()
 start()
@@ -23,7 +23,7 @@ PIPELINE = ("--gpu-lower-to-nvvm-pipeline=cubin-chip=sm_80 cubin-features=+ptx80
 
 
 def compiled(path):
-    out = subprocess.run([MLIR_OPT, path, PIPELINE], stdout=subprocess.PIPE, text=True, check=True).stdout
+    out = subprocess.run([MLIR_OPT, path, PIPELINE], stdout=subprocess.PIPE, text=True, check=True, env=PLAIN_ENV).stdout
     text = re.search(r'assembly = "((?:[^"\\]|\\.)*)"', out).group(1)
     return re.sub(r"\\([0-9A-Fa-f]{2})", lambda m: chr(int(m.group(1), 16)), text).replace("\\\\", "\\").rstrip("\0")
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Opcodes against values that Python's integers, fractions or NumPy compute."""
+import ctypes
 import math
 import struct
 from fractions import Fraction
@@ -287,6 +288,9 @@ got = execute("slct.b32.f32 {d}, {a}, {b}, {c};", [x, y, f], x.dtype)
 suite.close("slct.f32", got, np.where(f >= 0, x, y))
 got = execute("slct.b64.s32 {d}, {a}, {b}, {c};", [x.astype("i8"), y.astype("i8"), z], np.dtype("i8"))
 suite.close("slct.b64.s32", got, np.where(z >= 0, x, y).astype("i8"))
+f = floats(np.float32, 128)
+got = execute("slct.b64.f32 {d}, {a}, {b}, {c};", [x.astype("i8"), y.astype("i8"), f], np.dtype("i8"))
+suite.close("slct.b64.f32", got, np.where(f >= 0, x, y).astype("i8"))
 for bits in (16, 32, 64):
     a, b = ints(bits, False), ints(bits, False)
     got = execute(f"setp.gt.s32 %p3, {{c}}, 5;\nselp.b{bits} {{d}}, {{a}}, {{b}}, %p3;", [a, b, z], a.dtype)

@@ -136,6 +136,47 @@ for op, fn in (("add", A), ("mul", M)):
         want = np.nan_to_num(np.clip(np.array([exact(fn, "f16", "rn", *v) for v in zip(h1, h2)]), 0, 1), nan=0)
     same(f"{op}.sat.f16", abs(execute(f"{op}.sat.f16 {{d}}, {{a}}, {{b}};", [h1, h2], np.dtype("f2"))), abs(want))
 
+# .ftz: subnormal inputs and results are zeros of the same sign --------------
+def flushed(v, tiny=np.finfo(np.float32).tiny):
+    return np.where(np.abs(v) < tiny, np.copysign(0, v), v)
+
+
+x, y, z = (np.where(rng.random(160) < 0.4, (rng.standard_normal(160) * 2.0**-127), floats(np.float32)).astype(np.float32) for _ in range(3))
+fx, fy, fz = (flushed(v).astype(np.float32) for v in (x, y, z))
+for op, fn in (("neg", lambda a: -a), ("abs", abs)):
+    same(f"{op}.ftz.f32", execute(f"{op}.ftz.f32 {{d}}, {{a}};", [x], np.dtype("f4")), fn(fx))
+for op, fn in (("add.rn", A), ("sub.rz", S), ("mul.rm", M)):
+    want = flushed(np.array([exact(fn, "f32", op[-2:], *v) for v in zip(fx, fy)]))
+    got = execute(f"{op}.ftz.f32 {{d}}, {{a}}, {{b}};", [x, y], np.dtype("f4"))
+    same(f"{op}.ftz.f32", np.where(want == 0, abs(got), got), np.where(want == 0, 0, want))
+want = flushed(np.array([exact(F3, "f32", "rn", *v) for v in zip(fx, fy, fz)]))
+got = execute("fma.rn.ftz.f32 {d}, {a}, {b}, {c};", [x, y, z], np.dtype("f4"))
+same("fma.rn.ftz.f32", np.where(want == 0, abs(got), got), np.where(want == 0, 0, want))
+for op, fn in pick.items():
+    want = [b if np.isnan(a) else a if np.isnan(b) else fn(a, b) for a, b in zip(fx, fy)]
+    same(f"{op}.ftz.f32", execute(f"{op}.ftz.f32 {{d}}, {{a}}, {{b}};", [x, y], np.dtype("f4")), want)
+    want = [np.nan if np.isnan(a) or np.isnan(b) else w for a, b, w in zip(x, y, want)]
+    same(f"{op}.ftz.NaN.f32", execute(f"{op}.ftz.NaN.f32 {{d}}, {{a}}, {{b}};", [x, y], np.dtype("f4")), want)
+with np.errstate(all="ignore"):
+    p, d = fx.astype(float), np.clip(np.nan_to_num(fx), -9, 9).astype(float)
+    for op, arg, want in (("rsqrt.approx.ftz", x, 1 / np.sqrt(p)), ("lg2.approx.ftz", x, np.log2(p)), ("rcp.approx.ftz", x, 1 / p),
+                          ("sqrt.approx.ftz", x, np.sqrt(p)), ("sin.approx.ftz", d, np.sin(d)), ("cos.approx.ftz", d, np.cos(d)),
+                          ("tanh.approx.f32", d, np.tanh(d))):
+        name = op if op.endswith("f32") else op + ".f32"
+        got = execute(f"{name} {{d}}, {{a}};", [arg.astype(np.float32)], np.dtype("f4"))
+        suite.close(name, got, flushed(want.astype(np.float32)), 2e-6)
+for c, fn in CMP.items():
+    got = execute(f"setp.{c}.ftz.f32 %p1, {{a}}, {{b}};\nselp.u32 {{d}}, 1, 0, %p1;", [x, y], np.dtype("u4"))
+    nan = np.isnan(x) | np.isnan(y)
+    suite.close(f"setp.{c}.ftz.f32", got, (fn(fx, fy) & ~nan).astype("u4"))
+h, k = ((rng.integers(0, 4, 160) << 15 | rng.integers(0, 2200, 160)) & 0xffff for _ in range(2))
+small = lambda v: np.where(v & 0x7c00, v, v & 0x8000).astype(np.uint16).view(np.float16)
+got = execute("set.lt.ftz.u32.f16 {d}, {a}, {b};", [h.astype(np.uint16), k.astype(np.uint16)], np.dtype("u4"))
+suite.close("set.lt.ftz.u32.f16", got, np.where(small(h) < small(k), 0xffffffff, 0).astype("u4"))
+got = execute("setp.le.ftz.f16x2 %p1|%p2, {a}, {b};\nselp.u32 %r30, 1, 0, %p1;\nselp.u32 %r31, 2, 0, %p2;\nadd.u32 {d}, %r30, %r31;",
+              [(h | k << 16).astype("u4"), (k | h << 16).astype("u4")], np.dtype("u4"))
+suite.close("setp.le.ftz.f16x2", got, ((small(h) <= small(k)) + 2 * (small(k) <= small(h))).astype("u4"))
+
 # f16 and bf16 ---------------------------------------------------------------
 bf = lambda v: (np.asarray(v, np.uint16).astype(np.uint32) << 16).view(np.float32)
 to_bf = lambda v: (np.asarray(v, np.float32).view(np.uint32) >> 16).astype(np.uint16)
@@ -168,12 +209,28 @@ for t in ("f16", "bf16"):
         want = [np.nan if np.isnan(a) or np.isnan(b) else w for a, b, w in zip(X, Y, want)]
         got = execute(f"{op}.NaN.{t}x2 {{d}}, {{a}}, {{b}};", [packs(x, x), packs(y, y)], np.dtype("u4"))
         same(f"{op}.NaN.{t}x2", widen(unpack(got)[1]), want)
+    for op, fn in (("neg", lambda v: -v), ("abs", abs)):
+        got = unpack(execute(f"{op}.{t}x2 {{d}}, {{a}};", [packs(x, y)], np.dtype("u4")))
+        same(f"{op}.{t}x2", np.concatenate([widen(v) for v in got]), fn(np.concatenate([X, Y])))
     same(f"neg.{t}", widen(execute(f"neg.{t} {{d}}, {{a}};", [x], np.dtype("u2"))), -X)
     same(f"abs.{t}", widen(execute(f"abs.{t} {{d}}, {{a}};", [x], np.dtype("u2"))), abs(X))
     small = (rng.standard_normal(64)).astype(np.float16).view(np.uint16) if t == "f16" else to_bf(rng.standard_normal(64))
     for op, fn in (("tanh.approx", np.tanh), ("ex2.approx" + (".ftz" if t == "bf16" else ""), np.exp2)):
         got = widen(execute(f"{op}.{t} {{d}}, {{a}};", [small], np.dtype("u2")))
         suite.close(f"{op}.{t}", got, fn(widen(small)), 2 ** -FORMAT[t][0], 1e-4)
+        got = unpack(execute(f"{op}.{t}x2 {{d}}, {{a}};", [packs(small, small[::-1])], np.dtype("u4")))
+        suite.close(f"{op}.{t}x2", np.array([widen(v) for v in got]), fn(np.array([widen(small), widen(small[::-1])])), 2 ** -FORMAT[t][0], 1e-4)
+    nans = np.isnan(X) | np.isnan(Y), np.isnan(Y) | np.isnan(Z)
+    tests = {c + suffix: [(fn(*v) | n if suffix else fn(*v) & ~n) for v, n in zip(((X, Y), (Y, Z)), nans)]
+             for c, fn in CMP.items() for suffix in ("", "u")}
+    tests.update(num=[~n for n in nans], nan=list(nans))
+    for c, (low, high) in tests.items():
+        got = execute(f"setp.{c}.{t} %p1, {{a}}, {{b}};\nselp.u32 {{d}}, 1, 0, %p1;", [x, y], np.dtype("u4"))
+        suite.close(f"setp.{c}.{t}", got, low.astype("u4"))
+        got = execute(f"set.{c}.u32.{t}x2 {{d}}, {{a}}, {{b}};", [packs(x, y), packs(y, z)], np.dtype("u4"))
+        suite.close(f"set.{c}.u32.{t}x2", got, (low * 0xffff + high * 0xffff0000).astype("u4"))
+    got = execute(f"set.lt.{t}.{t} {{d}}, {{a}}, {{b}};", [x, y], np.dtype("u2"))
+    suite.close(f"set.lt.{t}.{t}", widen(got), (X < Y).astype(float))
     got = execute(f"setp.lt.{t}x2 %p1|%p2, {{a}}, {{b}};\nselp.u32 %r30, 1, 0, %p1;\nselp.u32 %r31, 2, 0, %p2;\nadd.u32 {{d}}, %r30, %r31;", [packs(x, y), packs(y, z)], np.dtype("u4"))
     suite.close(f"setp.lt.{t}x2", got, ((X < Y) + 2 * (Y < Z)).astype("u4"))
     one = 0x3c00 if t == "f16" else 0x3f80
@@ -272,5 +329,19 @@ for t in ("f16", "bf16"):
     got = execute(f"cvt.rz.{t}x2.f32 {{d}}, {{a}}, {{b}};", [x, y], np.dtype("u4"))
     g = (got >> np.uint32(16)).astype("u2")
     same(f"cvt.rz.{t}x2.f32", g.view(np.float16) if t == "f16" else bf(g), [exact(lambda a: a, t, "rz", a) for a in x])
+# .satfinite: what is finite but too large becomes the largest number, and so
+# does an infinity; NaN stays.
+big = np.concatenate([x, np.array([65519, 65520, 7e4, -7e4, 3.4e38, -3.4e38, np.inf, -np.inf, np.nan] + [1] * 23, np.float32)])
+for t in ("f16", "bf16", "tf32"):
+    most = float((2 - Fraction(2) ** (1 - FORMAT[t][0])) * Fraction(2) ** (FORMAT[t][2] - 1))
+    for mode in ("rna",) if t == "tf32" else ("rn", "rz"):
+        for relu in ("",) if t == "tf32" else ("", ".relu"):
+            want = np.array([exact(lambda a: a, t, mode, a) for a in big])
+            want = np.where(np.isinf(want), np.copysign(most, want), want)
+            want = np.where(want < 0, 0, want) if relu else want
+            name = f"cvt.{mode}{relu}.satfinite.{t}.f32"
+            got = execute(name + " {d}, {a};", [big], np.dtype({"f16": "f2", "bf16": "u2", "tf32": "f4"}[t]))
+            got = bf(got) if t == "bf16" else got
+            same(name, abs(got) if relu else got, abs(want) if relu else want)
 same("cvt.sat.f32.f32", execute("cvt.sat.f32.f32 {d}, {a};", [x], np.dtype("f4")), abs(np.nan_to_num(np.clip(x, 0, 1), nan=0)))
 exec(open(__file__.replace("opcodes.py", "opcodes_warp.py")).read())

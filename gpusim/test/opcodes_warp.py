@@ -48,6 +48,15 @@ for name, want in (("%laneid", lane), ("%lanemask_eq", 1 << lane), ("%lanemask_l
     suite.close(name, got, want.astype(u4))
 
 # Loads and stores --------------------------------------------------------------
+head = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 o, .param .u8 a, .param .s16 b, .param .f32 c, .param .align 8 .b8 d[16]) {"
+f = Module(head + """.reg .b64 %rd<9>; .reg .b32 %r<9>; .reg .b16 %h<5>;
+ld.param.u64 %rd1, [o]; ld.param.u8 %r1, [a]; ld.param.s16 %r2, [b]; ld.param.b32 %r3, [c]; ld.param.v2.u64 {%rd2, %rd3}, [d];
+ld.param.u8 %h1, [d+3]; cvt.u32.u16 %r4, %h1;
+st.global.v4.u32 [%rd1], {%r1, %r2, %r3, %r4}; st.global.v2.u64 [%rd1+16], {%rd2, %rd3}; }""").function("k")
+got = to_device(np.zeros(8, u4))
+block = np.arange(3, 19, dtype=np.uint8)
+launch(f, (1,), (1,), [got, ctypes.c_uint8(200), ctypes.c_int16(-3), ctypes.c_float(2.5), (ctypes.c_uint8 * 16)(*block)])
+suite.close("ld.param", to_host(got, np.zeros(8, u4)), np.concatenate([np.array([200, 2**32 - 3, 0x40200000, block[3]], u4), block.view(u4)]))
 raw = rng.integers(0, 256, 32 * 32, dtype=np.uint8)
 for t, np_t in (("u8", "u1"), ("s8", "i1"), ("u16", "u2"), ("s16", "i2"), ("u32", "u4"), ("s32", "i4")):
     w = np.dtype(np_t).itemsize
@@ -105,6 +114,27 @@ suite.close("red.add.f16x2", got, h.reshape(32, 2).sum(0).astype(np.float16))
 hb = to_bf(h.astype(np.float32))
 got = warp("mul.wide.u32 %rd1, %r1, 2;\nadd.s64 %rd2, %in0, %rd1;\nld.global.b16 %h2, [%rd2];\natom.global.add.noftz.bf16 %h3, [%in1], %h2;", [hb], [np.zeros(1, "u2")])
 suite.close("atom.add.bf16", bf(got), [h[:32].astype(np.float32).sum()])
+
+# Minimum and maximum of halves: a number wins against NaN; of two NaN the result is NaN. The device orders -0 below +0.
+for t, pack in (("f16", lambda v: v.astype(np.float16).view(np.uint16)), ("bf16", lambda v: to_bf(v.astype(np.float32)))):
+    widen = (lambda v: v.view(np.float16).astype(float)) if t == "f16" else (lambda v: bf(v).astype(float))
+    for values in ([3, -7.5, 2, 0.125], [np.nan, 1, np.nan, -2], [np.nan] * 4, [0.0, -0.0, 0.0, 0.0], [np.inf, -np.inf, 5, 5]):
+        for first in (values[0], np.nan, 0.0):
+            v = pack(np.resize(np.array(values), 64))
+            begin = np.full(2, pack(np.array([first]))[0], np.uint16)
+            for op, fn in (("min", np.fmin), ("max", np.fmax)):
+                for both in (False, True):
+                    w, reg, suffix = (4, "%r2", "x2") if both else (2, "%h2", "")
+                    got = warp(f"mul.wide.u32 %rd1, %r1, {w};\nadd.s64 %rd2, %in0, %rd1;\nld.global.b{8 * w} {reg}, [%rd2];\nred.global.{op}.noftz.{t}{suffix} [%in1], {reg};", [v], [begin])
+                    count = 64 if both else 32
+                    columns = np.vstack([widen(begin), widen(v)[:count].reshape(-1, 2)]) if both else np.concatenate([widen(begin[:1]), widen(v)[:32]])[:, None]
+                    with np.errstate(all="ignore"):
+                        want = fn.reduce(columns, axis=0)
+                    zero = want == 0
+                    signs = np.signbit(columns) & (columns == 0)
+                    negative = signs.any(0) if op == "min" else (signs | (columns != 0)).all(0) & signs.any(0)
+                    want = np.where(zero, np.where(negative, -0.0, 0.0), want)
+                    same(f"red.{op}.{t}{suffix} {values} from {first}", widen(got)[:len(want)], want)
 
 # Lanes -----------------------------------------------------------------------------
 v = ints(32, False, 32)
@@ -182,7 +212,8 @@ def fragments(M, per, blocks, rows16):
     return regs
 
 
-def mma(shape, types, A, B, C, per, a_bits, c_type, suffix="", half_sums=False):
+def mma(shape, types, A, B, C, per, a_bits, c_type, suffix="", half_sums=False, into=None):
+    """`into` chooses the registers of D from those of A, B and C; otherwise they are those of C."""
     k = A.shape[1]
     blocks = k // (4 * per)
     a, b = fragments(A, per, blocks, True), fragments(B, per, blocks, False)
@@ -197,8 +228,9 @@ def mma(shape, types, A, B, C, per, a_bits, c_type, suffix="", half_sums=False):
     names = [r for g in regs for r in g]
     loads = "".join(f"ld.global.b32 {r}, [%rd2+{128 * i}];\n" for i, r in enumerate(names))
     vec = lambda g: "{" + ",".join(regs[g]) + "}"
-    stores = "".join(f"st.global.b32 [%rd3+{128 * i}], {r};\n" for i, r in enumerate(regs[2]))
-    out = warp(f"mul.wide.u32 %rd1, %r1, 4;\nadd.s64 %rd2, %in0, %rd1;\nadd.s64 %rd3, %in1, %rd1;\n{loads}mma.sync.aligned.{shape}.row.col{suffix}.{types} {vec(2)}, {vec(0)}, {vec(1)}, {vec(2)};\n{stores}", [data], [np.zeros(32 * n[2], u4)])
+    regs.append([names[n] for n in into] if into else regs[2])
+    stores = "".join(f"st.global.b32 [%rd3+{128 * i}], {r};\n" for i, r in enumerate(regs[3]))
+    out = warp(f"mul.wide.u32 %rd1, %r1, 4;\nadd.s64 %rd2, %in0, %rd1;\nadd.s64 %rd3, %in1, %rd1;\n{loads}mma.sync.aligned.{shape}.row.col{suffix}.{types} {vec(3)}, {vec(0)}, {vec(1)}, {vec(2)};\n{stores}", [data], [np.zeros(32 * n[2], u4)])
     D = np.zeros(C.shape, np.float64 if c_type != np.int32 else np.int64)
     out = out.view(np.float16).reshape(2, 32, 2) if half_sums else out.view(c_type).reshape(-1, 32)
     for l in range(32):
@@ -213,6 +245,9 @@ for k in (16, 8):
     a, b = A.astype(np.float16), B.astype(np.float16)
     want = a.astype(float) @ b.astype(float).T + C
     suite.close(f"mma m16n8k{k} f16", mma(f"m16n8k{k}", "f32.f16.f16.f32", a, b, C, 2, 16, np.float32), want, 1e-6, 1e-6)
+    first = 6 if k == 16 else 3  # of C
+    for into in ([first + n for n in (1, 0, 3, 2)], [first + n for n in (2, 3, 0, 1)], [first + 3, 0, first, 1], [0, 1, 2, first]):
+        suite.close(f"mma m16n8k{k} f16 into registers {into}", mma(f"m16n8k{k}", "f32.f16.f16.f32", a, b, C, 2, 16, np.float32, into=into), want, 1e-6, 1e-6)
     c16 = C.astype(np.float16)
     got = mma(f"m16n8k{k}", "f16.f16.f16.f16", a, b, c16, 2, 16, None, half_sums=True)
     suite.close(f"mma m16n8k{k} f16 sums", got, a.astype(float) @ b.astype(float).T + c16, 1e-3, 1e-3)

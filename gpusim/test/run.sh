@@ -8,6 +8,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 export GPUSIM_LIBRARY_DIR="$build/lib/gpusim"
 export GPUSIM_RUNNER="$build/bin/ringconv-gpusim"
 export GPUSIM_RING="$build/bin/gpusim-ring" PYTHONDONTWRITEBYTECODE=1
+export GPUSIM_HANDLERS="$build/bin/gpusim-handlers"
 python=${PYTHON:-python3}
 "$python" -c 'import numpy' 2>/dev/null || python=/usr/bin/python3
 passed=0
@@ -38,7 +39,11 @@ suite() {
 if ! "$python" -c 'import numpy' 2>/dev/null; then
   echo "skipped: no Python with NumPy, only the fuzz test runs"
 else
-  for name in opcodes kernels mlir faults driver nccl ring counters cutlass; do
+  kept=$(mktemp -d)
+  trap 'rm -rf "$kept"' EXIT
+  GPUSIM_KEEP_PTX=$kept suite opcodes "$python" "$here/opcodes.py"
+  GPUSIM_KEEP_PTX=$kept suite handlers "$python" "$here/handlers.py"
+  for name in kernels api mlir faults driver nccl ring counters cutlass; do
     suite "$name" "$python" "$here/$name.py"
   done
 fi

@@ -17,30 +17,27 @@
 #include <unistd.h>
 #include <vector>
 
-static const char usage[] =
-    "usage: ringconv-gpusim [options] PROGRAM ARGS...\n"
-    "  --arch=sm_80|sm_90|...  device to simulate (default sm_90)\n"
-    "  --devices=N             number of devices (default 1)\n"
-    "  --memory=SIZE           memory of each device, such as 512M (default "
-    "2G)\n"
-    "  --seed=N                order of blocks, warps and streams (default 1)\n"
-    "  --cores=N               host threads that run one kernel (default 1)\n"
-    "  --delay=MICROSECONDS    longest random delay in streams (default 50)\n"
-    "  --ptxas[=PATH]          take register counts from ptxas\n"
-    "  --json[=FILE]           counters as JSON, to FILE or standard output\n"
-    "  --quiet                 no table\n"
-    "Exit status: the program's own, or 86 if it succeeded but gpusim "
-    "reported\n"
-    "a fault.\n";
+static const char usage[] = "usage: ringconv-gpusim [options] PROGRAM ARGS...\n"
+                            "  --arch=sm_80|sm_90|...  device to simulate (default sm_90)\n"
+                            "  --devices=N             number of devices (default 1)\n"
+                            "  --memory=SIZE           memory of each device, such as 512M (default "
+                            "2G)\n"
+                            "  --seed=N                order of blocks, warps and streams (default 1)\n"
+                            "  --cores=N               host threads that run one kernel (default 1)\n"
+                            "  --delay=MICROSECONDS    longest random delay in streams (default 50)\n"
+                            "  --ptxas[=PATH]          take register counts from ptxas\n"
+                            "  --json[=FILE]           counters as JSON, to FILE or standard output\n"
+                            "  --quiet                 no table\n"
+                            "Exit status: the program's own, or 86 if it succeeded but gpusim "
+                            "reported\n"
+                            "a fault.\n";
 
 static std::string folderOf(const std::string &path) {
   size_t slash = path.rfind('/');
   return slash == std::string::npos ? "." : path.substr(0, slash);
 }
 
-static bool exists(const std::string &path) {
-  return access(path.c_str(), F_OK) == 0;
-}
+static bool exists(const std::string &path) { return access(path.c_str(), F_OK) == 0; }
 
 /// The libraries lie in ../lib/gpusim from this program.
 static std::string libraryFolder() {
@@ -70,10 +67,9 @@ static bool parse(int argc, char **argv, Options &o) {
   struct Setting {
     const char *flag, *variable;
   };
-  static const Setting settings[] = {
-      {"--devices=", "GPUSIM_DEVICES"}, {"--memory=", "GPUSIM_MEMORY"},
-      {"--seed=", "GPUSIM_SEED"},       {"--cores=", "GPUSIM_CORES"},
-      {"--delay=", "GPUSIM_DELAY"},     {"--ptxas=", "GPUSIM_PTXAS"}};
+  static const Setting settings[] = {{"--devices=", "GPUSIM_DEVICES"}, {"--memory=", "GPUSIM_MEMORY"},
+                                     {"--seed=", "GPUSIM_SEED"},       {"--cores=", "GPUSIM_CORES"},
+                                     {"--delay=", "GPUSIM_DELAY"},     {"--ptxas=", "GPUSIM_PTXAS"}};
   int n = 1;
   for (; n < argc && argv[n][0] == '-'; ++n) {
     std::string a = argv[n];
@@ -85,8 +81,7 @@ static bool parse(int argc, char **argv, Options &o) {
       }
     if (a.compare(0, 7, "--arch=") == 0) {
       std::string arch = a.substr(7);
-      setenv("GPUSIM_ARCH",
-             arch.compare(0, 3, "sm_") ? arch.c_str() : arch.c_str() + 3, 1);
+      setenv("GPUSIM_ARCH", arch.compare(0, 3, "sm_") ? arch.c_str() : arch.c_str() + 3, 1);
     } else if (a == "--ptxas") {
       setenv("GPUSIM_PTXAS", "ptxas", 1);
     } else if (a == "--json" || a.compare(0, 7, "--json=") == 0) {
@@ -127,8 +122,7 @@ static bool collect(const std::string &dir, const Options &o) {
       json += (json.empty() ? "[" : ",\n") + text;
       reports |= text.find("\"reports\": []") == std::string::npos;
     } else if (!o.quiet) {
-      fprintf(o.json && o.jsonFile.empty() ? stderr : stdout, "%s\n",
-              text.c_str());
+      fprintf(o.json && o.jsonFile.empty() ? stderr : stdout, "%s\n", text.c_str());
     }
     unlink((dir + "/" + n).c_str());
   }
@@ -152,8 +146,7 @@ int main(int argc, char **argv) {
     return 2;
   }
   const char *old = getenv("LD_LIBRARY_PATH");
-  setenv("LD_LIBRARY_PATH",
-         (libraries + (old && *old ? std::string(":") + old : "")).c_str(), 1);
+  setenv("LD_LIBRARY_PATH", (libraries + (old && *old ? std::string(":") + old : "")).c_str(), 1);
   char dir[] = "/tmp/gpusim-report-XXXXXX";
   if (!mkdtemp(dir)) {
     perror("gpusim: mkdtemp");

@@ -72,6 +72,9 @@ void ringconvContextDestroy(RingConvContext *context);
  * the next such call. */
 int64_t ringconvContextNumDiagnostics(const RingConvContext *context);
 RingConvDiagnostic ringconvContextDiagnostic(const RingConvContext *context, int64_t index);
+/* The first error among them (remarks may come before it); texts are "" if there
+ * is none. */
+RingConvDiagnostic ringconvContextError(const RingConvContext *context);
 
 /* Called for each diagnostic as it comes, from the thread of the call that
  * causes it; NULL: none. It must not use the context. */
@@ -153,6 +156,7 @@ typedef struct RingConvOperand {
   int32_t isParameter;
 } RingConvOperand;
 const char *ringconvProgramEntry(const RingConvProgram *program);
+const char *ringconvProgramTarget(const RingConvProgram *program); /* "host" or "cuda" */
 int64_t ringconvProgramNumRanks(const RingConvProgram *program);
 int32_t ringconvProgramNumInputs(const RingConvProgram *program);
 int32_t ringconvProgramNumOutputs(const RingConvProgram *program);

@@ -107,6 +107,8 @@ const ringconv_program *ringconvProgramGet(const RingConvProgram *program) { ret
 
 const char *ringconvProgramEntry(const RingConvProgram *program) { return program->loaded.descriptor->entry; }
 
+const char *ringconvProgramTarget(const RingConvProgram *program) { return program->loaded.descriptor->target; }
+
 int64_t ringconvProgramNumRanks(const RingConvProgram *program) {
   const ringconv_mesh &mesh = program->loaded.descriptor->mesh;
   int64_t ranks = 1;

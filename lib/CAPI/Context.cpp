@@ -8,6 +8,7 @@
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/InitAllPasses.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <cstdlib>
@@ -93,10 +94,16 @@ void ringconvContextDestroy(RingConvContext *context) { delete context; }
 
 int64_t ringconvContextNumDiagnostics(const RingConvContext *context) { return context->diagnostics.size(); }
 
+static constexpr RingConvDiagnostic nothing = {RINGCONV_DIAG_NOTE, "", "", 0, 0};
+
 RingConvDiagnostic ringconvContextDiagnostic(const RingConvContext *context, int64_t index) {
-  if (index < 0 || index >= int64_t(context->diagnostics.size()))
-    return {RINGCONV_DIAG_NOTE, "", "", 0, 0};
-  return context->diagnostics[index];
+  return index >= 0 && index < int64_t(context->diagnostics.size()) ? context->diagnostics[index] : nothing;
+}
+
+RingConvDiagnostic ringconvContextError(const RingConvContext *context) {
+  auto isError = [](const RingConvDiagnostic &d) { return d.severity == RINGCONV_DIAG_ERROR; };
+  auto found = llvm::find_if(context->diagnostics, isError);
+  return found == context->diagnostics.end() ? nothing : *found;
 }
 
 void ringconvContextSetDiagnosticHandler(RingConvContext *context, RingConvDiagnosticHandler handler, void *data) {

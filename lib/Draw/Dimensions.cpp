@@ -106,20 +106,22 @@ private:
 
   /// From the owner's row to the reader's, above or below it.
   void drawArrows() {
-    for (const halo::Piece &piece : op.window.exchange[dim.dim].pieces)
-      for (int64_t reader = 0; reader < dim.parts; ++reader) {
-        int64_t owner = piece.recvPeer.at(reader);
-        if (owner < 0 || owner == reader)
-          continue;
-        int64_t at = ownOf(dim, owner).begin + piece.sendAt.at(owner);
-        Interval source{at, at + (piece.sendSize.at(owner) - 1) * piece.step + 1};
-        double from = scale.at((source.begin + source.end) / 2.0), to = from;
-        Interval need = needOf(dim, reader);
-        if (halo::intersect(source, need).empty())
-          to = scale.at(piece.side == halo::Side::Low ? need.begin / 2.0 : (need.end + size) / 2.0);
-        bool down = reader > owner;
-        svg.arrow(from, y(owner) + (down ? bar() : 0), to, y(reader) + (down ? -1 : bar() + 1), from != to);
-      }
+    for (const halo::ExchangeDim &exchanged : op.window.exchange)
+      if (exchanged.dim == dim.dim && exchanged.axes == dim.axes)
+        for (const halo::Piece &piece : exchanged.pieces)
+          for (int64_t reader = 0; reader < dim.parts; ++reader)
+            if (int64_t owner = piece.recvPeer.at(reader); owner >= 0 && owner != reader)
+              drawArrow(piece, owner, reader);
+  }
+
+  void drawArrow(const halo::Piece &piece, int64_t owner, int64_t reader) {
+    int64_t at = ownOf(dim, owner).begin + piece.sendAt.at(owner);
+    Interval source{at, at + (piece.sendSize.at(owner) - 1) * piece.step + 1}, need = needOf(dim, reader);
+    double from = scale.at((source.begin + source.end) / 2.0), to = from;
+    if (halo::intersect(source, need).empty())
+      to = scale.at(piece.side == halo::Side::Low ? need.begin / 2.0 : (need.end + size) / 2.0);
+    bool down = reader > owner;
+    svg.arrow(from, y(owner) + (down ? bar() : 0), to, y(reader) + (down ? -1 : bar() + 1), from != to);
   }
 
   Svg &svg;

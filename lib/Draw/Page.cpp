@@ -38,6 +38,11 @@ private:
   void writeRanks(const Panel &panel);
   void writeRankRow(const Operation &op, const Panel &panel, int64_t rank);
   void writeOtherRemarks();
+  /// The number of the panel that shows the operation.
+  size_t panelOf(size_t window) const {
+    return llvm::find_if(panels, [&](const Panel &p) { return llvm::is_contained(p.windows, window); }) -
+           panels.begin();
+  }
   /// Microseconds that `rank` (-1: the slowest) computed the operation; -1: not known.
   double timeOf(size_t window, int64_t rank) const;
   void cell(const llvm::Twine &text, bool left = false) {
@@ -82,21 +87,20 @@ void Page::writeSummary() {
   os << "<div class=\"scroll\"><table><tr><th class=\"l\">operation</th><th class=\"l\">place</th><th>messages</th>"
         "<th>bytes</th><th>most into a rank</th>"
      << (events.empty() ? "" : "<th>ms on the slowest rank</th>") << "</tr>\n";
-  for (auto [number, panel] : llvm::enumerate(panels))
-    for (size_t i : panel.windows) {
-      Operation op(report, report.windows[i]);
-      int64_t bytes = 0;
-      for (const halo::Message &message : op.messages)
-        bytes += op.bytes(message);
-      os << "<tr><td class=\"l\"><a href=\"#panel" << number << "\">" << escape(panel.label) << "</a></td>";
-      cell(report.windows[i].location, true);
-      cell(std::to_string(op.messages.size()));
-      cell(bytesText(bytes));
-      cell(bytesText(op.bytesInto(op.busiest())));
-      if (!events.empty())
-        timeCell(timeOf(i, -1));
-      os << "</tr>\n";
-    }
+  for (auto [i, window] : llvm::enumerate(report.windows)) {
+    Operation op(report, window);
+    int64_t bytes = 0;
+    for (const halo::Message &message : op.messages)
+      bytes += op.bytes(message);
+    os << "<tr><td class=\"l\"><a href=\"#panel" << panelOf(i) << "\">" << escape(window.label) << "</a></td>";
+    cell(window.location, true);
+    cell(std::to_string(op.messages.size()));
+    cell(bytesText(bytes));
+    cell(bytesText(op.bytesInto(op.busiest())));
+    if (!events.empty())
+      timeCell(timeOf(i, -1));
+    os << "</tr>\n";
+  }
   os << "</table></div>\n";
 }
 

@@ -10,7 +10,8 @@ using namespace ringconv;
 using namespace ringconv::draw;
 
 Operation::Operation(const FuncReport &func, const WindowReport &window)
-    : extents(func.extents), window(window), messages(halo::messages(func.extents, window.exchange)) {}
+    : extents(func.extents), window(window),
+      messages(halo::messages(func.extents, window.input.dims, window.exchange)) {}
 
 int64_t Operation::bytesInto(int64_t rank) const {
   int64_t sum = 0;

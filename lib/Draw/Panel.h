@@ -21,7 +21,7 @@ struct Operation {
   std::vector<halo::Message> messages;
 
   int64_t ranks() const { return halo::numRanks(extents); }
-  int64_t bytes(const halo::Message &message) const { return message.elements * window.input.elementBytes; }
+  int64_t bytes(const halo::Message &message) const { return message.elements * window.exchangedBytes; }
   int64_t bytesInto(int64_t rank) const;
   /// The first of the ranks that most bytes travel to.
   int64_t busiest() const;

@@ -16,8 +16,8 @@
 //
 // With extended cuts that follow the elements' all positions below belong to the
 // first part and all above to the last, so that a slab has one sender.
-#include "Detail.h"
 #include "ringconv/Halo/Fold.h"
+#include "Detail.h"
 
 #include <algorithm>
 

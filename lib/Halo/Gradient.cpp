@@ -11,8 +11,8 @@
 // one over elements (dilated by b) with output t and tap o; one over taps
 // (dilated by d) with output m - 1 - o and tap i. High padding follows from the number of
 // outputs n that are wanted: (dilated size) + low + high = (n - 1) stride + reach.
-#include "Detail.h"
 #include "ringconv/Halo/Gradient.h"
+#include "Detail.h"
 
 #include <algorithm>
 
@@ -47,9 +47,7 @@ Window ringconv::halo::swapOperands(const Window &w, int64_t size) {
   return withOutputs(g, w.size, outputs);
 }
 
-bool ringconv::halo::mapsBorder(const Window &w) {
-  return w.border != Border::Zero && (w.padLow > 0 || w.padHigh > 0);
-}
+bool ringconv::halo::mapsBorder(const Window &w) { return w.border != Border::Zero && (w.padLow > 0 || w.padHigh > 0); }
 
 /// y[o] = sum over t of x[(o + t d - p) mod N] w[t] for o in [0, N) is a sum
 /// over a group, so its adjoint reads y[(i - t d + p) mod N].

@@ -70,30 +70,31 @@ struct Box {
 /// but for the one where all are its own.
 class Sender {
 public:
-  Sender(const std::vector<int64_t> &extents, const std::vector<MeshDim> &dims, int64_t rank)
-      : extents(extents), dims(dims), rank(rank) {}
+  Sender(const std::vector<int64_t> &extents, const std::vector<MeshDim> &dims,
+         const std::vector<ExchangeDim> &exchange, int64_t rank)
+      : extents(extents), dims(dims), exchange(exchange), rank(rank) {}
 
   /// By receiver.
   std::map<int64_t, Message> run() {
-    visit(0, rank, {});
+    visit(0, exchange.begin(), rank, {});
     return sums;
   }
 
 private:
-  void visit(size_t d, int64_t to, const Box &box) {
+  void visit(size_t d, std::vector<ExchangeDim>::const_iterator next, int64_t to, const Box &box) {
     if (d == dims.size()) {
       if (to != rank && box.elements > 0)
         add(to, box);
       return;
     }
-    const MeshDim &dim = dims[d];
-    int64_t own = dim.part(partOf(extents, dim.axes, rank)).size();
-    if (dim.pieces.empty())
-      return visit(d + 1, to, box.inner(own, 1, own));
-    int64_t part = partOf(extents, dim.counted(), rank);
-    for (const Piece &piece : dim.pieces)
+    int64_t own = dims[d].part(partOf(extents, dims[d].axes, rank)).size();
+    if (next == exchange.end() || next->dim != int64_t(d))
+      return visit(d + 1, next, to, box.inner(own, 1, own));
+    int64_t part = partOf(extents, next->axes, rank);
+    for (const Piece &piece : next->pieces)
       if (int64_t peer = piece.sendPeer.at(part); peer >= 0)
-        visit(d + 1, rankAt(extents, dim.counted(), to, peer), box.inner(piece.sendSize.at(part), piece.step, own));
+        visit(d + 1, next + 1, rankAt(extents, next->axes, to, peer),
+              box.inner(piece.sendSize.at(part), piece.step, own));
   }
 
   void add(int64_t to, const Box &box) {
@@ -104,25 +105,28 @@ private:
 
   const std::vector<int64_t> &extents;
   const std::vector<MeshDim> &dims;
+  const std::vector<ExchangeDim> &exchange;
   int64_t rank;
   std::map<int64_t, Message> sums;
 };
 } // namespace
 
-std::vector<Message> ringconv::halo::messages(const std::vector<int64_t> &extents, const std::vector<MeshDim> &dims) {
+std::vector<Message> ringconv::halo::messages(const std::vector<int64_t> &extents, const std::vector<MeshDim> &dims,
+                                              const std::vector<ExchangeDim> &exchange) {
   std::vector<Message> all;
   for (int64_t rank = 0; rank < numRanks(extents); ++rank)
-    for (const auto &[to, message] : Sender(extents, dims, rank).run())
+    for (const auto &[to, message] : Sender(extents, dims, exchange, rank).run())
       all.push_back(message);
   return all;
 }
 
-int64_t ringconv::halo::hopsOf(const std::vector<int64_t> &extents, const std::vector<MeshDim> &dims, int64_t from,
-                               int64_t to) {
+int64_t ringconv::halo::hopsOf(const std::vector<int64_t> &extents, const std::vector<MeshDim> &dims,
+                               const std::vector<ExchangeDim> &exchange, int64_t from, int64_t to) {
   int64_t hops = 0;
-  for (const MeshDim &dim : dims) {
-    int64_t parts = numParts(extents, dim.axes);
-    int64_t distance = std::abs(partOf(extents, dim.axes, from) - partOf(extents, dim.axes, to));
+  for (const ExchangeDim &dim : exchange) {
+    const std::vector<int64_t> &axes = dims[dim.dim].axes;
+    int64_t parts = numParts(extents, axes);
+    int64_t distance = std::abs(partOf(extents, axes, from) - partOf(extents, axes, to));
     hops = std::max(hops, dim.circular ? std::min(distance, parts - distance) : distance);
   }
   return hops;
@@ -137,12 +141,16 @@ int64_t ringconv::halo::shardElements(const std::vector<int64_t> &extents, const
 }
 
 int64_t ringconv::halo::slabElements(const std::vector<int64_t> &extents, const std::vector<MeshDim> &dims,
-                                     int64_t rank) {
-  int64_t extended = 1, own = 1;
-  for (const MeshDim &dim : dims) {
-    int64_t size = dim.part(partOf(extents, dim.axes, rank)).size();
-    own *= size;
-    extended *= dim.low + size + dim.high;
+                                     const std::vector<ExchangeDim> &exchange, int64_t rank) {
+  int64_t extended = 1, own = shardElements(extents, dims, rank);
+  auto next = exchange.begin();
+  for (size_t d = 0; d < dims.size(); ++d) {
+    int64_t size = dims[d].part(partOf(extents, dims[d].axes, rank)).size();
+    if (next != exchange.end() && next->dim == int64_t(d)) {
+      size += next->low + next->high;
+      ++next;
+    }
+    extended *= size;
   }
   return extended - own;
 }

@@ -141,7 +141,7 @@ void ringconv::buildHostPipeline(OpPassManager &pm, const HostOptions &options, 
 
 /// Kernels to NVVM. Buffers become descriptors before anything looks at memrefs,
 /// and functions become arithmetic.
-static void buildKernelPipeline(OpPassManager &module) {
+void ringconv::buildKernelPipeline(OpPassManager &module) {
   auto &pm = module.nest<gpu::GPUModuleOp>();
   pm.addPass(ringconv::createLowerBufferCastsPass());
   pm.addPass(math::createMathExtendToSupportedTypes());
@@ -152,7 +152,7 @@ static void buildKernelPipeline(OpPassManager &module) {
   pm.addPass(arith::createArithExpandOpsPass());
   pm.addPass(createSCFToControlFlowPass());
   pm.addPass(createConvertNVGPUToNVVMPass());
-  pm.addPass(createConvertVectorToLLVMPass());
+  // Vectors too: only there are the gpu dialect's memory spaces known.
   pm.addPass(ringconv::createLowerKernelsPass());
   pm.addPass(createConvertNVVMToLLVMPass());
   pm.addPass(createReconcileUnrealizedCastsPass());

@@ -206,12 +206,12 @@ static void readCuda(ModuleOp module, CudaInfo &info) {
 }
 
 /// PTX of each architecture, and machine code where there is a ptxas.
-static LogicalResult addImages(gpu::GPUModuleOp kernels, ArrayRef<int64_t> archs, CudaInfo &info) {
+static LogicalResult addImages(gpu::GPUModuleOp kernels, const CompileOptions &options, CudaInfo &info) {
   info.hasBoxes = kernels.lookupSymbol("ringconv_boxes") != nullptr;
-  std::string ptxas = findPtxas();
-  if (ptxas.empty())
+  std::string ptxas = options.machineCode ? findPtxas() : "";
+  if (options.machineCode && ptxas.empty())
     emitRemark(kernels.getLoc()) << "no ptxas: PTX only, which the driver compiles when the program starts";
-  for (int64_t arch : archs) {
+  for (int64_t arch : options.gpuArchs) {
     FailureOr<std::string> ptx = emitPTX(kernels, arch);
     if (failed(ptx))
       return failure();
@@ -241,7 +241,7 @@ static LogicalResult lowerForCuda(ModuleOp local, const CompileOptions &options,
   info.cuda.emplace();
   readCuda(local, *info.cuda);
   for (auto kernels : llvm::make_early_inc_range(local.getOps<gpu::GPUModuleOp>())) {
-    if (failed(addImages(kernels, options.gpuArchs, *info.cuda)))
+    if (failed(addImages(kernels, options, *info.cuda)))
       return failure();
     kernels.erase();
   }

@@ -5,6 +5,8 @@
 
 #include "mlir/ExecutionEngine/OptUtils.h"
 #include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/IR/LegacyPassManager.h"
@@ -68,6 +70,8 @@ static LogicalResult checkComplete(gpu::GPUModuleOp kernels, const llvm::Module 
 
 FailureOr<std::string> ringconv::emitPTX(gpu::GPUModuleOp kernels, int64_t number) {
   registerGPUDialectTranslation(*kernels.getContext());
+  registerBuiltinDialectTranslation(*kernels.getContext());
+  registerLLVMDialectTranslation(*kernels.getContext());
   registerNVVMDialectTranslation(*kernels.getContext());
   const Arch *arch = findArch(number);
   if (!arch)

@@ -42,9 +42,13 @@ static constexpr Forwarder forwarders[] = {
      "call or destroy.",
      "int32_t %_set_parameters(ringconv_session *session, const void *const *parameters);"},
     {"run", "ringconv_session_run", false, 'i', "pppp",
-     "Collective. Local shards, dense and row-major, caller-owned; in: the inputs that are\n * no parameters. stream: "
-     "NULL.",
+     "Collective. Local shards, dense and row-major, caller-owned; in: the inputs that are\n * no parameters. On host "
+     "stream is NULL. On GPUs: device memory aligned to 16 bytes; the work goes to\n * stream, a CUstream, and the call "
+     "does not wait for it.",
      "int32_t %_run(ringconv_session *session, void *stream, const void *const *in, void *const *out);"},
+    {"synchronize", "ringconv_session_synchronize", false, 'i', "p",
+     "On GPUs: waits for the last run, and looks for faults of peers meanwhile.",
+     "int32_t %_synchronize(ringconv_session *session);"},
     {"error", "ringconv_session_error", false, 'p', "p", "Text of the last error, \"\" if none.",
      "const char *%_error(const ringconv_session *session);"},
     {"counters", "ringconv_session_counters", false, 'v', "pp", "Totals of this rank since create.",

@@ -40,8 +40,9 @@ private:
         for (int64_t axis : dim.axes)
           json.value(report.axes[axis]);
       });
-      json.attribute("low", window.exchange[dim.dim].low);
-      json.attribute("high", window.exchange[dim.dim].high);
+      auto exchanged = llvm::find_if(window.exchange, [&](const auto &e) { return e.dim == dim.dim; });
+      json.attribute("low", exchanged == window.exchange.end() ? 0 : exchanged->low);
+      json.attribute("high", exchanged == window.exchange.end() ? 0 : exchanged->high);
       json.attributeArray("parts", [&] {
         for (int64_t part = 0; part < dim.parts; ++part)
           json.object([&] {
@@ -52,19 +53,23 @@ private:
     });
   }
 
+  int64_t hopsOf(const WindowReport &window, const halo::Message &message) {
+    return halo::hopsOf(report.extents, window.input.dims, window.exchange, message.from, message.to);
+  }
+
   std::vector<Traffic> trafficOf(const WindowReport &window) {
     std::vector<Traffic> ranks(halo::numRanks(report.extents));
     if (!window.exchanges)
       return ranks;
-    for (const halo::Message &message : halo::messages(report.extents, window.exchange)) {
-      int64_t bytes = message.elements * window.input.elementBytes;
+    for (const halo::Message &message : halo::messages(report.extents, window.input.dims, window.exchange)) {
+      int64_t bytes = message.elements * window.exchangedBytes;
       Traffic &from = ranks[message.from], &to = ranks[message.to];
       ++from.sent;
       from.bytesSent += bytes;
       from.packed += message.packed ? bytes : 0;
       ++to.received;
       to.bytesReceived += bytes;
-      to.hops = std::max(to.hops, halo::hopsOf(report.extents, window.exchange, message.from, message.to));
+      to.hops = std::max(to.hops, hopsOf(window, message));
     }
     return ranks;
   }
@@ -79,13 +84,13 @@ private:
         json.attribute("bytes_received", traffic.bytesReceived);
         json.attribute("hops", traffic.hops);
         json.attributeObject("memory", [&] {
-          auto shard = [&](const TensorReport &tensor) {
-            return halo::shardElements(report.extents, tensor.dims, rank) * tensor.elementBytes;
-          };
-          json.attribute("shard", shard(window.input));
-          json.attribute("slabs", halo::slabElements(report.extents, window.exchange, rank) * window.input.elementBytes);
+          int64_t shard = halo::shardElements(report.extents, window.input.dims, rank);
+          int64_t slabs = halo::slabElements(report.extents, window.input.dims, window.exchange, rank);
+          int64_t result = halo::shardElements(report.extents, window.result.dims, rank);
+          json.attribute("shard", shard * window.exchangedBytes);
+          json.attribute("slabs", slabs * window.exchangedBytes);
           json.attribute("packed", traffic.packed);
-          json.attribute("result", shard(window.result));
+          json.attribute("result", result * window.result.elementBytes);
         });
       });
   }

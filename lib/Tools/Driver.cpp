@@ -4,6 +4,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Regex.h"
 #include <cstdlib>
 
 using namespace mlir;
@@ -12,7 +13,8 @@ bool ringconv::isSpeaker() {
   for (const char *name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"})
     if (const char *rank = std::getenv(name))
       return StringRef(rank) == "0";
-  return true;
+  const char *rank = std::getenv("RANK");
+  return !rank || !std::getenv("TORCHELASTIC_RUN_ID") || StringRef(rank) == "0";
 }
 
 int ringconv::reportError(StringRef tool, const Twine &text) {
@@ -21,11 +23,21 @@ int ringconv::reportError(StringRef tool, const Twine &text) {
   return 1;
 }
 
-void ringconv::printDiagnostics(MLIRContext &context, bool remarks) {
+bool ringconv::RemarkFilter::only(StringRef tool, StringRef expression) {
+  auto regex = std::make_shared<llvm::Regex>(expression);
+  std::string why;
+  if (!regex->isValid(why))
+    return reportError(tool, "--remarks-filter=" + expression + ": " + why), false;
+  matches = [regex](StringRef text) { return regex->match(text); };
+  return true;
+}
+
+void ringconv::printDiagnostics(MLIRContext &context, const RemarkFilter &remarks) {
   context.printOpOnDiagnostic(false);
   context.getDiagEngine().registerHandler([remarks](Diagnostic &diag) {
     bool error = diag.getSeverity() == DiagnosticSeverity::Error;
-    if (!isSpeaker() || (!error && !(remarks && diag.getSeverity() == DiagnosticSeverity::Remark)))
+    bool remark = diag.getSeverity() == DiagnosticSeverity::Remark && remarks.wants(diag.str());
+    if (!isSpeaker() || (!error && !remark))
       return success();
     if (auto file = diag.getLocation()->findInstanceOf<FileLineColLoc>())
       llvm::errs() << file.getFilename().getValue() << ':' << file.getLine() << ':' << file.getColumn() << ": ";

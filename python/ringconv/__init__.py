@@ -36,4 +36,10 @@ if TYPE_CHECKING or find_spec("ringconv._ringconv"):
 else:
 
     def __getattr__(name: str) -> object:
-        raise AttributeError(f"ringconv.{name}: {__path__[0]} lacks the compiled part; a build's package is BUILD/python")
+        import sys
+
+        version = ".".join(map(str, sys.version_info[:2]))
+        raise AttributeError(
+            f"ringconv.{name}: {__path__[0]} has no compiled part for Python {version}; a build's package is "
+            "BUILD/python, for the Python it was configured with"
+        )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Iterable, Mapping, Sequence, Union
 import numpy as np
 
 from . import _ringconv
-from .arrays import DTYPES, addresses, input_array, output_array
+from .arrays import DTYPES, addresses, device_array, input_array, output_array
 from .cuts import Cut, cut_text, mesh_text
 from .errors import Diagnostic, RunError, to_diagnostics
 
@@ -145,16 +145,25 @@ class _Runner:
     def __init__(self, program: Program, handle: Union[_ringconv.Ranks, _ringconv.Session]) -> None:
         self.program = program
         self._handle = handle
-        self._parameters: list[Array] = []
+        self._parameters: list[Any] = []
         self._ready = not any(o.is_parameter for o in program.inputs)
 
     def _shape(self, operand: Operand, output: bool) -> tuple[int, ...]:
         raise NotImplementedError
 
-    def _inputs(self, arrays: Iterable[Any], operands: Sequence[Operand]) -> list[Array]:
+    def _inputs(self, arrays: Iterable[Any], operands: Sequence[Operand]) -> list[Any]:
         return [
             input_array(a, o.dtype, self._shape(o, False), f"input {o.index}") for a, o in zip(arrays, operands)
         ]  # fmt: skip
+
+    def _outputs(self, given: Sequence[Any]) -> list[Any]:
+        return [
+            output_array(a, o.dtype, self._shape(o, True), f"output {o.index}")
+            for a, o in zip(given, self.program.outputs)
+        ]  # fmt: skip
+
+    def _issue(self, inputs: list[int], outputs: list[int]) -> None:
+        self._handle.run(inputs, outputs)
 
     def set_parameters(self, *arrays: Any) -> None:
         """The parameters, in their order, for all later runs. They are kept, not
@@ -196,10 +205,8 @@ class _Runner:
         if len(given) != len(outputs):
             raise TypeError(f"out: expected {len(outputs)} arrays, got {len(given)}")
         source = self._inputs(arrays, free)
-        results = [
-            output_array(a, o.dtype, self._shape(o, True), f"output {o.index}") for a, o in zip(given, outputs)
-        ]  # fmt: skip
-        self._handle.run(addresses(source), addresses(results))
+        results = self._outputs(given)
+        self._issue(addresses(source), addresses(results))
         returned = [r if g is None else g for r, g in zip(results, given)]
         return returned[0] if len(returned) == 1 else tuple(returned)
 
@@ -207,7 +214,8 @@ class _Runner:
 
 
 class Ranks(_Runner):
-    """All ranks of a program as threads of this process, on whole arrays."""
+    """All ranks of a program as threads of this process, on whole arrays of the
+    host; for the target cuda they are copied to the GPUs and back."""
 
     def __init__(self, program: Program, timeout: float = 0) -> None:
         super().__init__(program, _ringconv.Ranks(program._handle, timeout))
@@ -222,16 +230,49 @@ class Ranks(_Runner):
 
 
 class LocalRank(_Runner):
-    """This process's rank of an MPI communicator, on its own shards."""
+    """This process's rank of an MPI communicator, or the only rank, on its own
+    shards: NumPy arrays or host memory for the target host, GPU memory (objects
+    with `__dlpack__`) for the target cuda, which is never copied."""
 
-    def __init__(self, program: Program, comm: Any, timeout: float = 0) -> None:
-        self.rank: int = comm.Get_rank()
-        super().__init__(
-            program, _ringconv.Session(program._handle, self.rank, comm.Get_size(), comm.py2f(), timeout)
-        )  # fmt: skip
+    def __init__(self, program: Program, comm: Any = None, timeout: float = 0) -> None:
+        self.rank: int = comm.Get_rank() if comm is not None else 0
+        size = comm.Get_size() if comm is not None else 1
+        number = comm.py2f() if comm is not None else None
+        super().__init__(program, _ringconv.Session(program._handle, self.rank, size, number, timeout))
+        self._on_device = program.target == "cuda"
+        self._stream = 0
 
     def _shape(self, operand: Operand, output: bool) -> tuple[int, ...]:
         return tuple(s.stop - s.start for s in self.box(operand))
+
+    def _inputs(self, arrays: Iterable[Any], operands: Sequence[Operand]) -> list[Any]:
+        if not self._on_device:
+            return super()._inputs(arrays, operands)
+        return [
+            device_array(a, o.dtype, self._shape(o, False), f"input {o.index}", self._stream)
+            for a, o in zip(arrays, operands)
+        ]  # fmt: skip
+
+    def _outputs(self, given: Sequence[Any]) -> list[Any]:
+        if not self._on_device:
+            return super()._outputs(given)
+        return [
+            device_array(a, o.dtype, self._shape(o, True), f"output {o.index}", self._stream)
+            for a, o in zip(given, self.program.outputs)
+        ]  # fmt: skip
+
+    def run(self, *arrays: Any, out: Any = None, stream: int = 0) -> Any:
+        """As `Ranks.run`, on shards. For the target cuda `out` must be given, and
+        `stream` is the CUstream's address that the work is issued to: the call does
+        not wait for it. 0: a stream of the session's own, which is waited for."""
+        self._stream = stream
+        return super().run(*arrays, out=out)
+
+    __call__ = run
+
+    def _issue(self, inputs: list[int], outputs: list[int]) -> None:
+        assert isinstance(self._handle, _ringconv.Session)
+        self._handle.run(inputs, outputs, self._stream)
 
     def box(self, operand: Operand) -> tuple[slice, ...]:
         """Which part of the whole tensor this rank owns: `whole[box]` is its shard."""
@@ -248,6 +289,7 @@ class Program:
 
     Attributes:
         entry: the function's name.
+        target: "host" or "cuda".
         num_ranks: size of the mesh.
         inputs, outputs: `Operand`s in the order of the function.
         remarks: what the compiler chose and why.
@@ -257,6 +299,7 @@ class Program:
         self._handle = handle
         self.remarks = remarks
         self.entry = handle.entry
+        self.target = handle.target
         self.num_ranks = handle.num_ranks
         raw, count = handle.operands(), handle.num_inputs
         self.inputs = [Operand(i, "input", o) for i, o in enumerate(raw[:count])]
@@ -267,9 +310,10 @@ class Program:
         """All ranks as threads; `timeout` in seconds for a wait (0: 60)."""
         return Ranks(self, timeout)
 
-    def local(self, comm: Any, timeout: float = 0) -> LocalRank:
+    def local(self, comm: Any = None, timeout: float = 0) -> LocalRank:
         """This process's rank of an mpi4py communicator that has one process per
-        rank. Collective; the MPI must be the one that the runtime was built for."""
+        rank; without a communicator, the only rank. Collective; the MPI must be the
+        one that the runtime was built for."""
         return LocalRank(self, comm, timeout)
 
     def run(self, *arrays: Any, out: Any = None) -> Any:
@@ -318,7 +362,7 @@ def compile(
     """Compiles a module into this process.
 
     Args:
-        target: "host"; others are an error where they are not available.
+        target: "host", or "cuda": one GPU per rank.
         entry: the function; default `main`, else the only public one.
         mesh: other extents for axes of the mesh.
         cpu: LLVM's name of a processor; default the one here.

@@ -180,14 +180,16 @@ struct Ranks {
   std::mutex mutex;
 };
 
-/// One rank of an MPI communicator, on its shards.
+/// One rank on its shards: of an MPI communicator, or the only one.
 struct Session {
-  Session(const Program &program, int64_t rank, int64_t size, int32_t comm, double timeout) : program(program.handle) {
+  Session(const Program &program, int64_t rank, int64_t size, std::optional<int32_t> comm, double timeout)
+      : program(program.handle) {
     ringconv_world world = {};
     world.rank = rank;
     world.size = size;
-    world.transport = RINGCONV_TRANSPORT_MPI;
-    world.mpi_comm = comm;
+    world.transport = comm ? RINGCONV_TRANSPORT_MPI : RINGCONV_TRANSPORT_THREADS;
+    world.mpi_comm = comm.value_or(0);
+    world.device = RINGCONV_DEVICE_AUTO;
     ringconv_options options = {};
     options.abi_version = RINGCONV_ABI_VERSION;
     options.timeout = timeout;
@@ -207,13 +209,16 @@ struct Session {
   void setParameters(const Addresses &parameters) {
     check(ringconv_session_set_parameters(handle.get(), inputs(parameters).data()));
   }
-  void run(const Addresses &in, const Addresses &out) {
+  /// On `stream`, a CUstream (0: the session's own, which is waited for).
+  void run(const Addresses &in, const Addresses &out, std::uintptr_t stream) {
     auto from = inputs(in);
     auto to = outputs(out);
     int32_t code;
     {
       py::gil_scoped_release release;
-      code = ringconv_session_run(handle.get(), nullptr, from.data(), to.data());
+      code = ringconv_session_run(handle.get(), reinterpret_cast<void *>(stream), from.data(), to.data());
+      if (!code && !stream)
+        code = ringconv_session_synchronize(handle.get());
     }
     check(code);
   }
@@ -316,6 +321,7 @@ PYBIND11_MODULE(_ringconv, m) {
       .def("compile_to_file", &Module::compileToFile);
   py::class_<Program>(m, "Program")
       .def_property_readonly("entry", [](const Program &p) { return ringconvProgramEntry(p.handle.get()); })
+      .def_property_readonly("target", [](const Program &p) { return ringconvProgramTarget(p.handle.get()); })
       .def_property_readonly("num_ranks", [](const Program &p) { return ringconvProgramNumRanks(p.handle.get()); })
       .def_property_readonly("num_inputs", [](const Program &p) { return ringconvProgramNumInputs(p.handle.get()); })
       .def_property_readonly("report", [](const Program &p) { return ringconvProgramReport(p.handle.get()); })
@@ -328,8 +334,8 @@ PYBIND11_MODULE(_ringconv, m) {
       .def("run", &Ranks::run)
       .def("counters", &Ranks::counters);
   py::class_<Session>(m, "Session")
-      .def(py::init<const Program &, int64_t, int64_t, int32_t, double>())
+      .def(py::init<const Program &, int64_t, int64_t, std::optional<int32_t>, double>())
       .def("set_parameters", &Session::setParameters)
-      .def("run", &Session::run)
+      .def("run", &Session::run, py::arg("inputs"), py::arg("outputs"), py::arg("stream") = 0)
       .def("counters", &Session::counters);
 }

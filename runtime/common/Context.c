@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "common/Context.h"
 
+#include "common/Log.h"
 #include "common/Shard.h"
 #include "ringconv/Runtime/Calls.h"
 
@@ -17,6 +18,7 @@ int32_t rcrt_fail(ringconv_context *context, int32_t code, const char *format, .
   va_start(args, format);
   vsnprintf(context->text + used, sizeof context->text - (size_t)used, format, args);
   va_end(args);
+  RCRT_LOG(context, RCRT_LOG_ERROR, "%s", context->text + used);
   return code;
 }
 

@@ -47,7 +47,7 @@ typedef struct rcrt_group {
   bool ordered; /* messages are taken in the order of `receive`: sums */
   rcrt_side send, receive;
   int64_t *arena, arena_size, arena_capacity;
-  void *transport; /* what the transport keeps for the group */
+  void *transport, *far; /* what the transport keeps for the group; far: between processes */
   struct rcrt_sum *sum; /* of a group of sums: what is kept for them */
   /* Totals since create, for reports. */
   int64_t messages_sent, bytes_sent, messages_received, bytes_received, uses, wait_ns;
@@ -57,7 +57,8 @@ typedef struct rcrt_op_time {
   int64_t begin, total_ns, uses;
 } rcrt_op_time;
 
-typedef enum rcrt_event_kind { RCRT_EVENT_OP, RCRT_EVENT_POST, RCRT_EVENT_WAIT } rcrt_event_kind;
+/* A transfer is what GPUs do between posting and arrival, on a stream of its own. */
+typedef enum rcrt_event_kind { RCRT_EVENT_OP, RCRT_EVENT_POST, RCRT_EVENT_WAIT, RCRT_EVENT_TRANSFER } rcrt_event_kind;
 typedef struct rcrt_event {
   int64_t begin, end, id;
   rcrt_event_kind kind;
@@ -91,6 +92,9 @@ typedef struct rcrt_transport {
   void (*abandon)(ringconv_context *context, rcrt_group *group);
   void (*forget)(ringconv_context *context, rcrt_group *group);
   void (*close)(ringconv_context *context);
+  /* Where there are threads and processes: puts a message from another process
+   * into its place, and marks it done, if it has come. */
+  int32_t (*take)(ringconv_context *context, rcrt_group *group, rcrt_message *message);
   /* rcrt_gather_all by other means than groups; NULL: by groups. */
   int32_t (*gather)(ringconv_context *context, const void *mine, int64_t bytes, void *all);
 } rcrt_transport;
@@ -98,7 +102,10 @@ typedef struct rcrt_transport {
 struct ringconv_context {
   const ringconv_program *program;
   const rcrt_transport *transport;
-  void *link; /* the transport's state of this rank */
+  void *link, *far; /* the transport's state of this rank; far: between processes */
+  /* Ranks that are threads of one process, where there are several processes of
+   * them; 0: all ranks are of one kind. See common/Node.h. */
+  int64_t per_process;
   struct rcrt_cuda *cuda; /* its GPU; NULL on host */
   int64_t position, size;
   double timeout;

@@ -2,6 +2,7 @@
  *
  * Groups of messages as generated code builds them, up to the transport. */
 #include "common/Context.h"
+#include "common/Log.h"
 
 #include "ringconv/Runtime/Calls.h"
 
@@ -213,6 +214,7 @@ int32_t rcrt_deliver_own(ringconv_context *context, rcrt_group *group) {
 int32_t rcrt_post_group(ringconv_context *context, rcrt_group *group) {
   int64_t begin = context->events.enabled ? rcrt_now() : 0;
   rcrt_count_messages(context, group);
+  rcrt_log_group(context, group);
   group->state = RCRT_POSTED;
   int32_t code = context->transport->post(context, group);
   if (!code && !group->ordered)
@@ -230,6 +232,8 @@ int32_t rcrt_wait_group(ringconv_context *context, rcrt_group *group) {
   group->state = RCRT_IDLE;
   int64_t end = rcrt_now();
   group->wait_ns += end - begin;
+  RCRT_LOG(context, RCRT_LOG_DEBUG, "exchange %" PRId64 ": complete after a wait of %.1f us", group->exchange,
+           (double)(end - begin) * 1e-3);
   if (context->events.enabled)
     rcrt_record(context, RCRT_EVENT_WAIT, group->exchange, begin, end);
   return RCRT_OK;

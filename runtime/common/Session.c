@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "common/SessionState.h"
 
+#include "common/Log.h"
 #include "common/Shard.h"
 #include "cuda/Device.h"
 #include "cuda/Transport.h"
 #include "host/Threads.h"
+#include "hybrid/Transport.h"
 #include "mpi/Transport.h"
 
 #include <inttypes.h>
@@ -78,6 +80,8 @@ static int32_t connect(ringconv_context *context) {
 }
 
 static int32_t open_transport(ringconv_context *context, const ringconv_world *world) {
+  if (world->transport == RINGCONV_TRANSPORT_MPI && world->team && world->team->size > 1)
+    return rcrt_hybrid_open(context, world);
   if (world->transport == RINGCONV_TRANSPORT_MPI)
     return rcrt_mpi_open(context, world->mpi_comm);
   if (world->transport == RINGCONV_TRANSPORT_NCCL)
@@ -112,6 +116,16 @@ static int32_t open_session(ringconv_session *session, const ringconv_world *wor
   return code;
 }
 
+static void log_session(const ringconv_session *session, const ringconv_world *world) {
+  static const char *const transports[] = {"thread", "MPI process", "NCCL rank"};
+  if (rcrt_log_wanted() < RCRT_LOG_INFO)
+    return;
+  char mesh[256];
+  rcrt_mesh_text(&session->program->mesh, mesh, sizeof mesh);
+  rcrt_log_line(&session->context, RCRT_LOG_INFO, "session of @%s, hash %016" PRIx64 ", mesh <[%s]>, %s %" PRId64,
+                session->program->entry, session->program->hash, mesh, transports[world->transport], world->rank);
+}
+
 RCRT_API int32_t ringconv_session_create(const ringconv_program *program, ringconv_session **session,
                                          const ringconv_world *world, const ringconv_options *options) {
   if (!session)
@@ -124,6 +138,8 @@ RCRT_API int32_t ringconv_session_create(const ringconv_program *program, ringco
     return rcrt_fail(&(*session)->context, RCRT_ERR_ARGUMENT, "no %s given", program ? "world" : "program");
   int32_t code = open_session(*session, world, options);
   (*session)->usable = code == RCRT_OK;
+  if (!code)
+    log_session(*session, world);
   return code;
 }
 
@@ -225,14 +241,19 @@ RCRT_API int32_t ringconv_session_run(ringconv_session *session, void *stream, c
   if (code)
     return code;
 
+  int64_t begin = rcrt_now();
   code = context->transport->poll(context);
   if (!code)
     code = context->cuda ? rcrt_cuda_run(context, stream, session->in, session->out)
                          : program->run(context, session->in, session->out);
   if (!code)
     code = context->code ? context->code : check_waited(context);
-  if (!code)
+  if (!code) {
+    RCRT_LOG(context, RCRT_LOG_INFO, "ran @%s in %.3f ms; since create %" PRId64 " messages with %" PRId64 " bytes sent",
+             program->entry, (double)(rcrt_now() - begin) * 1e-6, context->counters.messages_sent,
+             context->counters.bytes_sent);
     return RCRT_OK;
+  }
   rcrt_fail(context, code, "the program failed with code %d", code); /* unless a call left a text */
   rcrt_session_fail(session);
   return code;

@@ -25,13 +25,13 @@ RCRT_API int32_t ringconv_cuda_check(ringconv_context *context, int32_t status, 
 }
 
 RCRT_API void ringconv_cuda_count_reduction(ringconv_context *context, int64_t exchange) {
-  (void)exchange;
+  context->cuda->exchanges[exchange].timed = context->cuda->timed;
   ++context->counters.reductions;
 }
 
 RCRT_API int32_t ringconv_cuda_read(ringconv_context *context, void *to, const void *from, int64_t bytes) {
   rcrt_cuda *cuda = context->cuda;
-  int capturing = 0;
+  CUstreamCaptureStatus capturing = 0;
   CUresult status = cuStreamIsCapturing(cuda->compute, &capturing);
   if (!status && capturing)
     return rcrt_fail(context, RCRT_ERR_ARGUMENT,
@@ -71,6 +71,23 @@ RCRT_API int32_t ringconv_cuda_mark(ringconv_context *context, int64_t op, int32
   return status ? rcrt_give_up(context, rcrt_cuda_fail(context, status, "cuEventRecord", "")) : RCRT_OK;
 }
 
+/* Events that only order streams have no times. */
+int32_t rcrt_cuda_time(ringconv_context *context) {
+  rcrt_cuda *cuda = context->cuda;
+  int32_t code = rcrt_cuda_enter(context);
+  if (code)
+    return code;
+  CUresult status = 0;
+  for (int64_t i = 0; i < cuda->num_events && !status; ++i) {
+    cuEventDestroy_v2(cuda->events[i]);
+    cuda->events[i] = NULL;
+    status = cuEventCreate(&cuda->events[i], 0);
+  }
+  cuda->timed = true;
+  rcrt_cuda_leave(context);
+  return status ? rcrt_cuda_fail(context, status, "cuEventCreate", "") : RCRT_OK;
+}
+
 /* Nanoseconds of the host's clock at an event. */
 static int64_t time_of(rcrt_cuda *cuda, CUevent event, CUresult *status) {
   float milliseconds = 0;
@@ -93,5 +110,12 @@ int32_t rcrt_cuda_collect_times(ringconv_context *context) {
     cuEventDestroy_v2(span->end);
   }
   cuda->num_spans = 0;
+  for (int64_t i = 0; i < context->program->num_exchanges; ++i) {
+    if (!cuda->exchanges[i].timed)
+      continue;
+    cuda->exchanges[i].timed = false;
+    int64_t begin = time_of(cuda, cuda->events[2 * i], &status), end = time_of(cuda, cuda->events[2 * i + 1], &status);
+    rcrt_record(context, RCRT_EVENT_TRANSFER, i, begin, end);
+  }
   return status ? rcrt_cuda_fail(context, status, "cuEventElapsedTime", "") : RCRT_OK;
 }

@@ -72,12 +72,25 @@ int32_t rcrt_cuda_connect(ringconv_context *context) {
 
 void rcrt_cuda_abort(ringconv_context *context) {
   rcrt_cuda *cuda = context->cuda;
+  ncclGroupEnd(); /* an error inside of a group leaves it open */
   for (int32_t i = context->program->cuda->num_sums; cuda->communicators && i >= 0; --i) {
     if (!cuda->communicators[i] || (i == 0 && cuda->borrowed))
       continue;
     ncclCommAbort(cuda->communicators[i]);
     cuda->communicators[i] = NULL;
   }
+}
+
+void rcrt_cuda_disconnect(ringconv_context *context) {
+  rcrt_cuda *cuda = context->cuda;
+  if (cuda->own && !context->given_up)
+    cuStreamSynchronize(cuda->own);
+  for (int32_t i = context->program->cuda->num_sums; cuda->communicators && i >= 0; --i) {
+    if (cuda->communicators[i] && !(i == 0 && cuda->borrowed))
+      context->given_up ? ncclCommAbort(cuda->communicators[i]) : ncclCommDestroy(cuda->communicators[i]);
+    cuda->communicators[i] = NULL;
+  }
+  cuda->connected = false;
 }
 
 /* A fault that NCCL found meanwhile, or that a peer told. */

@@ -255,13 +255,6 @@ int32_t rcrt_cuda_open(ringconv_context *context, const ringconv_world *world, c
   return code;
 }
 
-static void close_communicators(ringconv_context *context) {
-  rcrt_cuda *cuda = context->cuda;
-  for (int32_t i = context->program->cuda->num_sums; cuda->communicators && i >= 0; --i)
-    if (cuda->communicators[i] && !(i == 0 && cuda->borrowed))
-      context->given_up ? ncclCommAbort(cuda->communicators[i]) : ncclCommDestroy(cuda->communicators[i]);
-}
-
 static void free_exchanges(rcrt_cuda *cuda, int64_t count) {
   for (int64_t i = 0; cuda->exchanges && i < count; ++i) {
     free(cuda->exchanges[i].messages);
@@ -275,9 +268,7 @@ void rcrt_cuda_close(ringconv_context *context) {
   if (!cuda)
     return;
   if (cuda->primary && !cuCtxPushCurrent_v2(cuda->primary)) {
-    if (cuda->own && !context->given_up)
-      cuStreamSynchronize(cuda->own);
-    close_communicators(context);
+    rcrt_cuda_disconnect(context);
     for (int32_t i = 0; cuda->constants && i < context->program->cuda->num_constants; ++i)
       rcrt_cuda_release(context, cuda->constants[i]);
     rcrt_cuda_release(context, cuda->arena);

@@ -20,6 +20,7 @@ typedef struct rcrt_device_exchange {
   int64_t num_messages, message_capacity, num_boxes, box_capacity;
   rcrt_device_message *messages;
   struct rcrt_box_copy *boxes; /* to unpack */
+  bool timed;                  /* its events of this run are wanted */
 } rcrt_device_exchange;
 
 /* A span of time on a stream, between two events. */
@@ -58,6 +59,9 @@ enum { RCRT_PINNED_BYTES = 64 };
 int32_t rcrt_cuda_open(ringconv_context *context, const ringconv_world *world, const ringconv_options *options);
 /* Makes the communicators, if that is still to be done. Collective. */
 int32_t rcrt_cuda_connect(ringconv_context *context);
+/* Ends them. Collective, unless the session has given up: NCCL waits for the
+ * other ranks, so that each needs a thread of its own. The GPU is current. */
+void rcrt_cuda_disconnect(ringconv_context *context);
 /* Makes the GPU current for this thread; and what was current before. */
 int32_t rcrt_cuda_enter(ringconv_context *context);
 void rcrt_cuda_leave(ringconv_context *context);
@@ -76,6 +80,8 @@ int32_t rcrt_cuda_fail(ringconv_context *context, int32_t status, const char *ca
 CUdeviceptr rcrt_cuda_allocate(ringconv_context *context, int64_t bytes, const char *what);
 void rcrt_cuda_release(ringconv_context *context, CUdeviceptr data);
 
+/* From here on operations and transfers are timed. */
+int32_t rcrt_cuda_time(ringconv_context *context);
 /* Turns what was timed since the last call into times and events; the streams
  * have been waited for. */
 int32_t rcrt_cuda_collect_times(ringconv_context *context);

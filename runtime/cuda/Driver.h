@@ -19,8 +19,10 @@ typedef struct CUstream_st *CUstream;
 typedef struct CUevent_st *CUevent;
 typedef struct CUgraph_st *CUgraph;
 typedef struct CUgraphExec_st *CUgraphExec;
-typedef int ncclResult_t;
+typedef int CUdevice_attribute, CUfunction_attribute, CUstreamCaptureMode, CUstreamCaptureStatus;
+typedef int ncclResult_t, ncclDataType_t, ncclRedOp_t;
 typedef struct ncclComm *ncclComm_t;
+typedef struct ncclConfig ncclConfig_t;
 typedef struct ncclUniqueId {
   char internal[128];
 } ncclUniqueId;

@@ -123,6 +123,7 @@ RCRT_API int32_t ringconv_cuda_pack(ringconv_context *context, int64_t exchange,
   x->num_boxes = 0; /* those that are left are unpacked at the end */
   if (!code)
     code = add_side(context, x, group, &group->receive, &s);
+  x->timed = context->cuda->timed && x->num_messages > 0;
   return code;
 }
 

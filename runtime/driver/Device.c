@@ -104,11 +104,19 @@ bool rcrt_device_connect(rcrt_rank *r) {
   return failed(r, 0, "");
 }
 
+void rcrt_device_disconnect(rcrt_rank *r) {
+  if (rcrt_cuda_enter(context_of(r)))
+    return;
+  rcrt_cuda_disconnect(context_of(r));
+  rcrt_cuda_leave(context_of(r));
+}
+
 /* ---- Runs ---- */
 
-void rcrt_device_time(rcrt_rank *r) {
+bool rcrt_device_time(rcrt_rank *r) {
   const rcrt_flags *flags = &r->driver->flags;
-  context_of(r)->cuda->timed = (flags->trace || flags->report || flags->json) && !flags->graph;
+  bool wanted = (flags->trace || flags->report || flags->json) && !flags->graph;
+  return !wanted || !rcrt_cuda_time(context_of(r)) || failed(r, 0, "");
 }
 
 static int32_t capture(rcrt_rank *r) {

@@ -65,7 +65,7 @@ static bool check_program(const rcrt_driver *d) {
 /* Every rank of a launcher finds the same mistake in the flags: the first says
  * so, and the others give it the time, since a launcher may end all when one
  * process has failed. */
-static int refuse(const rcrt_driver *d, const rcrt_launcher *launcher, const char *text) {
+int rcrt_refuse(const rcrt_driver *d, const rcrt_launcher *launcher, const char *text) {
   if (launcher->size > 1 && launcher->rank > 0)
     nanosleep(&(struct timespec){0, 300000000}, NULL);
   else
@@ -80,6 +80,10 @@ static bool prepare_target(const rcrt_driver *d, char *text) {
     snprintf(text, RCRT_TEXT, "--%s needs a program for GPUs: --target=cuda", d->flags.graph ? "graph" : "simulate");
     return false;
   }
+  if (d->program->cuda && d->flags.ranks_per_process > 1) {
+    snprintf(text, RCRT_TEXT, "--ranks-per-process needs a program for the host: a process has one GPU");
+    return false;
+  }
   if (!d->flags.simulate)
     return true;
   char count[32];
@@ -91,17 +95,22 @@ static bool prepare_target(const rcrt_driver *d, char *text) {
 static int start(rcrt_driver *d, const rcrt_launcher *launcher) {
   char text[RCRT_TEXT];
   if (!prepare_target(d, text))
-    return refuse(d, launcher, text);
+    return rcrt_refuse(d, launcher, text);
   if (d->flags.params && !rcrt_safetensors_open(&d->params, d->flags.params, text))
-    return refuse(d, launcher, text);
+    return rcrt_refuse(d, launcher, text);
   snprintf(d->token, sizeof d->token, "%lx-%llx", (long)getpid(), (unsigned long long)rcrt_now());
-  bool mpi =
-      d->flags.transport == RINGCONV_TRANSPORT_MPI || (d->flags.transport == RCRT_TRANSPORT_AUTO && launcher->size > 0);
+  bool automatic = d->flags.transport == RCRT_TRANSPORT_AUTO;
+  if (d->program->cuda && automatic && !launcher->mpi && *launcher->address)
+    return rcrt_launch_nccl(d, launcher);
+  bool mpi = d->flags.transport == RINGCONV_TRANSPORT_MPI || (automatic && launcher->size > 0);
   if (mpi && launcher->problem)
-    return refuse(d, launcher, launcher->problem);
-  int code = mpi ? rcrt_launch_mpi(d, launcher) : rcrt_launch_threads(d);
-  rcrt_safetensors_close(&d->params);
-  return code;
+    return rcrt_refuse(d, launcher, launcher->problem);
+  if (!mpi && d->flags.ranks_per_process > 1 && d->flags.ranks_per_process != d->size) {
+    snprintf(text, sizeof text, "one process with %" PRId64 " ranks, but the mesh has size %" PRId64,
+             d->flags.ranks_per_process, d->size);
+    return rcrt_refuse(d, launcher, text);
+  }
+  return mpi ? rcrt_launch_mpi(d, launcher) : rcrt_launch_threads(d);
 }
 
 static int run(rcrt_driver *d, const rcrt_launcher *launcher) {
@@ -128,7 +137,7 @@ RCRT_API int ringconv_main(int argc, char **argv, const ringconv_program *progra
   /* getopt looks at a copy: the caller's words stay as they are. */
   char **words = calloc((size_t)(argc > 0 ? argc : 0) + 2, sizeof *words);
   if (!words)
-    return refuse(&d, &launcher, "out of memory");
+    return rcrt_refuse(&d, &launcher, "out of memory");
   words[0] = argv[0];
   for (int i = 1; i < argc; ++i)
     words[i] = argv[i];
@@ -140,7 +149,7 @@ RCRT_API int ringconv_main(int argc, char **argv, const ringconv_program *progra
   if (rcrt_parse_flags(argc > 0 ? argc : 1, words, known ? program : NULL, &d.flags, text))
     code = run(&d, &launcher);
   else
-    code = refuse(&d, &launcher, text);
+    code = rcrt_refuse(&d, &launcher, text);
   if (fflush(stdout) && !code) {
     rcrt_print_error(&d, "standard output cannot be written");
     code = 1;

@@ -26,7 +26,7 @@ typedef struct rcrt_flags {
   bool check, report, help, version, has_rtol, graph, simulate;
   double rtol, timeout;
   uint64_t seed;
-  int64_t repeat;
+  int64_t repeat, ranks_per_process;
   int32_t transport;
   const char *json, *trace, *params;
 } rcrt_flags;
@@ -139,8 +139,10 @@ void rcrt_device_free_host(rcrt_rank *r, void **data, int32_t count);
 bool rcrt_device_prepare(rcrt_rank *r);
 /* Communicators. Collective. */
 bool rcrt_device_connect(rcrt_rank *r);
+/* Ends them: each rank in its own thread. Collective. */
+void rcrt_device_disconnect(rcrt_rank *r);
 /* Operations are timed where flags want to know it, but not inside of a graph. */
-void rcrt_device_time(rcrt_rank *r);
+bool rcrt_device_time(rcrt_rank *r);
 /* One run to its end; the outputs to the host. An error's text is the session's. */
 int32_t rcrt_device_run(rcrt_rank *r);
 int32_t rcrt_device_download(rcrt_rank *r, void *const *out);
@@ -183,11 +185,15 @@ typedef struct rcrt_launcher {
   int64_t rank, size;  /* size 0: started alone */
   const char *mpi;     /* "openmpi", "mpich", or NULL: any */
   const char *problem; /* a launcher that gives no ranks, with the remedy */
+  char address[280];   /* host:port where NCCL may meet, of a launcher without MPI; "": none */
 } rcrt_launcher;
 rcrt_launcher rcrt_find_launcher(void);
 /* Run all ranks as threads, or this process's rank; the exit code. */
 int rcrt_launch_threads(rcrt_driver *d);
 int rcrt_launch_mpi(rcrt_driver *d, const rcrt_launcher *launcher);
+int rcrt_launch_nccl(rcrt_driver *d, const rcrt_launcher *launcher);
+/* An error that every rank of a launcher finds: the first one says it. 1. */
+int rcrt_refuse(const rcrt_driver *d, const rcrt_launcher *launcher, const char *text);
 /* Memory for what ranks know of each other; false: `text`. */
 bool rcrt_allocate_driver(rcrt_driver *d, char *text);
 void rcrt_free_driver(rcrt_driver *d);

@@ -3,6 +3,7 @@
 
 #include "common/DType.h"
 #include "common/Shard.h"
+#include "host/Crew.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -29,7 +30,8 @@ enum {
   FLAG_VERSION,
   FLAG_PARAMS,
   FLAG_GRAPH,
-  FLAG_SIMULATE
+  FLAG_SIMULATE,
+  FLAG_RANKS_PER_PROCESS
 };
 
 static const struct option options[] = {{"input", required_argument, NULL, FLAG_INPUT},
@@ -40,6 +42,7 @@ static const struct option options[] = {{"input", required_argument, NULL, FLAG_
                                         {"repeat", required_argument, NULL, FLAG_REPEAT},
                                         {"timeout", required_argument, NULL, FLAG_TIMEOUT},
                                         {"transport", required_argument, NULL, FLAG_TRANSPORT},
+                                        {"ranks-per-process", required_argument, NULL, FLAG_RANKS_PER_PROCESS},
                                         {"json", required_argument, NULL, FLAG_JSON},
                                         {"trace", required_argument, NULL, FLAG_TRACE},
                                         {"report", no_argument, NULL, FLAG_REPORT},
@@ -111,7 +114,10 @@ static int32_t find_operand(parser *p, bool output, const char *word, size_t len
   for (int32_t i = 0; i < count && used < sizeof names; ++i)
     if (operands[i].name)
       used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", operands[i].name);
-  bad(p, "--%s: no %s is called '%.*s', the names are: %s", kind, kind, (int)length, word, used ? names : "(none)");
+  if (used)
+    bad(p, "--%s: no %s is called '%.*s', the names are: %s", kind, kind, (int)length, word, names);
+  else
+    bad(p, "--%s: no %s is called '%.*s', none has a name: use its number", kind, kind, (int)length, word);
   return -1;
 }
 
@@ -190,6 +196,12 @@ static bool read_flag(parser *p, int flag, const char *word) {
     return f->timeout > 0 || bad(p, "--timeout: '%s' is no time", word);
   case FLAG_TRANSPORT:
     return read_transport(p, word);
+  case FLAG_RANKS_PER_PROCESS:
+    if (!read_unsigned(p, "ranks-per-process", word, &number))
+      return false;
+    f->ranks_per_process = (int64_t)number;
+    return (number >= 1 && number <= RCRT_MAX_THREADS) ||
+           bad(p, "--ranks-per-process: %s ranks, expected 1 to %d", word, RCRT_MAX_THREADS);
   case FLAG_JSON:
     f->json = word;
     break;
@@ -228,7 +240,7 @@ static bool read_words(parser *p, int argc, char **argv) {
 }
 
 bool rcrt_parse_flags(int argc, char **argv, const ringconv_program *program, rcrt_flags *flags, char *text) {
-  *flags = (rcrt_flags){.timeout = 60, .repeat = 1, .transport = RCRT_TRANSPORT_AUTO};
+  *flags = (rcrt_flags){.timeout = 60, .repeat = 1, .transport = RCRT_TRANSPORT_AUTO, .ranks_per_process = 1};
   parser p = {.program = program, .flags = flags, .text = text};
   flags->inputs = calloc(program ? (size_t)program->num_inputs + 1 : 1, sizeof *flags->inputs);
   flags->outputs = calloc(program ? (size_t)program->num_outputs + 1 : 1, sizeof *flags->outputs);
@@ -257,6 +269,7 @@ void rcrt_print_help(const char *name, const ringconv_program *program) {
          "  --repeat=N               runs N times, prints the median time\n"
          "  --timeout=S              seconds that a rank waits for another (60)\n"
          "  --transport=auto|threads|mpi\n"
+         "  --ranks-per-process=N    under a launcher: N threads in each process (1)\n"
          "  --graph                  GPUs: captures a run in a CUDA graph, and launches that\n"
          "  --simulate               GPUs: without one, on gpusim\n"
          "  --report                 a table of intervals, messages and times\n"

@@ -16,29 +16,57 @@ static int64_t number_of(const char *name) {
   return value && *value ? strtoll(value, NULL, 10) : -1;
 }
 
+/* "node[03-17,20],other" -> "node03" */
+static void first_host(const char *list, char *host, size_t size) {
+  size_t n = strcspn(list, ",[");
+  int length = (int)n;
+  if (list[n] == '[') {
+    size_t digits = strcspn(list + n + 1, ",-]");
+    snprintf(host, size, "%.*s%.*s", length, list, (int)digits, list + n + 1);
+  } else {
+    snprintf(host, size, "%.*s", length, list);
+  }
+}
+
+/* Where rank 0 listens: as torchrun says it; or on the first node of a step of
+ * Slurm, at a port that follows from the job. */
+static void find_address(rcrt_launcher *l) {
+  const char *host = getenv("MASTER_ADDR"), *port = getenv("MASTER_PORT"), *nodes = getenv("SLURM_STEP_NODELIST");
+  char first[256];
+  if (host && *host && port && *port) {
+    snprintf(l->address, sizeof l->address, "%.255s:%.15s", host, port);
+  } else if (nodes && *nodes) {
+    int64_t job = number_of("SLURM_JOB_ID");
+    first_host(nodes, first, sizeof first);
+    snprintf(l->address, sizeof l->address, "%s:%d", first, (int)(20000 + (job > 0 ? job % 20000 : 0)));
+  }
+}
+
 /* Only what a launcher sets for each process counts: SLURM_NTASKS alone also
  * stands in the environment of a batch script, which is one process. */
 rcrt_launcher rcrt_find_launcher(void) {
-  rcrt_launcher l = {0, 0, NULL, NULL};
+  rcrt_launcher l = {0};
   if (getenv("OMPI_COMM_WORLD_SIZE")) {
-    l = (rcrt_launcher){number_of("OMPI_COMM_WORLD_RANK"), number_of("OMPI_COMM_WORLD_SIZE"), "openmpi", NULL};
+    l = (rcrt_launcher){number_of("OMPI_COMM_WORLD_RANK"), number_of("OMPI_COMM_WORLD_SIZE"), "openmpi", NULL, ""};
   } else if (getenv("PMI_SIZE") || getenv("PMI_RANK")) {
     /* Hydra and srun --mpi=pmi2 both speak PMI to MPICH. */
     int64_t size = number_of("PMI_SIZE");
-    l = (rcrt_launcher){number_of("PMI_RANK"), size > 0 ? size : number_of("SLURM_STEP_NUM_TASKS"), "mpich", NULL};
+    l = (rcrt_launcher){number_of("PMI_RANK"), size > 0 ? size : number_of("SLURM_STEP_NUM_TASKS"), "mpich", NULL, ""};
   } else if (getenv("MPI_LOCALNRANKS")) {
-    l = (rcrt_launcher){number_of("MPI_LOCALRANKID"), number_of("MPI_LOCALNRANKS"), "mpich", NULL};
+    l = (rcrt_launcher){number_of("MPI_LOCALRANKID"), number_of("MPI_LOCALNRANKS"), "mpich", NULL, ""};
   } else if (getenv("PMIX_RANK")) {
     int64_t size = number_of("PMIX_SIZE");
-    l = (rcrt_launcher){number_of("PMIX_RANK"), size > 0 ? size : number_of("SLURM_STEP_NUM_TASKS"), NULL, NULL};
+    l = (rcrt_launcher){number_of("PMIX_RANK"), size > 0 ? size : number_of("SLURM_STEP_NUM_TASKS"), NULL, NULL, ""};
   } else if (number_of("SLURM_STEP_NUM_TASKS") > 1) {
     l.rank = number_of("SLURM_PROCID");
     l.size = number_of("SLURM_STEP_NUM_TASKS");
     l.problem = "srun gives no process management interface: use srun --mpi=pmix or --mpi=pmi2";
+    find_address(&l);
   } else if (getenv("TORCHELASTIC_RUN_ID") && number_of("WORLD_SIZE") > 1) {
     l.rank = number_of("RANK");
     l.size = number_of("WORLD_SIZE");
     l.problem = "started by torchrun, but the host target needs mpirun or srun";
+    find_address(&l);
   }
   if (l.rank < 0)
     l.rank = 0;

@@ -4,6 +4,7 @@
 #include "driver/Driver.h"
 
 #include "common/Shard.h"
+#include "host/Crew.h"
 #include "mpi/Loader.h"
 #include "mpi/Transport.h"
 
@@ -70,13 +71,15 @@ static bool agree_on_program(rcrt_driver *d, const place *p) {
         rcrt_print_error(d, "rank %" PRId64 " runs another program (hash %016" PRIx64 ") than rank 0 (%016" PRIx64 ")",
                          r, all[r].hash, all[0].hash);
     }
-  if (ok && d->size != p->size) {
-    char mesh[256];
+  if (ok && d->size != p->size * d->flags.ranks_per_process) {
+    char mesh[256], each[64] = "";
     rcrt_mesh_text(&d->program->mesh, mesh, sizeof mesh);
+    if (d->flags.ranks_per_process > 1)
+      snprintf(each, sizeof each, ", each with %" PRId64 " ranks", d->flags.ranks_per_process);
     ok = false;
     if (p->rank == 0)
-      rcrt_print_error(d, "mesh <[%s]> has size %" PRId64 ", but the number of MPI processes is %" PRId64, mesh,
-                       d->size, p->size);
+      rcrt_print_error(d, "mesh <[%s]> has size %" PRId64 ", but the number of MPI processes is %" PRId64 "%s", mesh,
+                       d->size, p->size, each);
   }
   if (ok)
     memcpy(d->token, all[0].token, sizeof d->token);
@@ -84,29 +87,91 @@ static bool agree_on_program(rcrt_driver *d, const place *p) {
   return ok;
 }
 
-static int run_here(rcrt_driver *d, const place *p) {
+/* ---- The ranks of this process ---- */
+
+/* A rank with a driver of its own, as if it were a process. */
+typedef struct seat {
+  rcrt_driver driver;
+  rcrt_rank rank;
+} seat;
+
+static int32_t open_seat(rcrt_driver *d, const place *p, ringconv_team *team, seat *s, int64_t number) {
   ringconv_options options = {.abi_version = RINGCONV_ABI_VERSION, .timeout = d->flags.timeout};
-  ringconv_world world = {.rank = p->rank, .size = p->size, .transport = RINGCONV_TRANSPORT_MPI, .mpi_comm = p->comm,
+  ringconv_world world = {.rank = p->rank * d->flags.ranks_per_process + number,
+                          .size = d->size,
+                          .transport = RINGCONV_TRANSPORT_MPI,
+                          .team = team,
+                          .mpi_comm = p->comm,
                           .device = RINGCONV_DEVICE_AUTO};
-  rcrt_rank r = {.driver = d,
-                 .rank = p->rank,
-                 .position = rcrt_mesh_position(&d->program->mesh, p->rank),
-                 .agreed_at = rcrt_now()};
-  int32_t code = ringconv_session_create(d->program, &r.session, &world, &options);
-  if (code) {
-    rcrt_print_error(d, "%s", ringconv_session_error(r.session));
+  char text[RCRT_TEXT];
+  s->driver = *d;
+  if (!rcrt_allocate_driver(&s->driver, text)) {
+    rcrt_print_error(d, "%s", text);
+    return RCRT_ERR_MEMORY;
+  }
+  s->rank = (rcrt_rank){.driver = &s->driver,
+                        .rank = world.rank,
+                        .position = rcrt_mesh_position(&d->program->mesh, world.rank),
+                        .agreed_at = rcrt_now()};
+  int32_t code = ringconv_session_create(d->program, &s->rank.session, &world, &options);
+  if (code)
+    rcrt_print_error(d, "%s", ringconv_session_error(s->rank.session));
+  return code;
+}
+
+static void run_seat(void *member) { rcrt_run_rank(&((seat *)member)->rank); }
+
+static int32_t run_seats(rcrt_driver *d, seat *seats) {
+  int64_t count = d->flags.ranks_per_process, failed;
+  if (count == 1)
+    return run_seat(seats), RCRT_OK;
+  int error = rcrt_run_crew(count, run_seat, seats, sizeof *seats, &failed);
+  if (!error)
+    return RCRT_OK;
+  rcrt_print_error(d, "no thread for rank %" PRId64 " of this process: %s", failed, strerror(error));
+  return RCRT_ERR_MEMORY;
+}
+
+/* The rank that failed itself, before those that ended because of it. */
+static const rcrt_rank *fatal_rank(const seat *seats, int64_t count) {
+  const rcrt_rank *chosen = NULL;
+  for (int64_t i = 0; i < count; ++i) {
+    const rcrt_rank *r = &seats[i].rank;
+    if (r->fatal && (!chosen || (chosen->code == RCRT_ERR_PEER && r->code != RCRT_ERR_PEER)))
+      chosen = r;
+  }
+  return chosen;
+}
+
+static int run_here(rcrt_driver *d, const place *p) {
+  int64_t count = d->flags.ranks_per_process;
+  ringconv_team *team = count > 1 ? ringconv_team_create(count) : NULL;
+  seat *seats = calloc((size_t)count, sizeof *seats);
+  int32_t code = seats && (count == 1 || team) ? RCRT_OK : RCRT_ERR_MEMORY;
+  rcrt_outputs_guard(d);
+  for (int64_t i = 0; i < count && !code; ++i)
+    code = open_seat(d, p, team, &seats[i], i);
+  if (!code)
+    code = run_seats(d, seats);
+  if (code)
     return give_up(d, p, code);
+  const rcrt_rank *fatal = fatal_rank(seats, count);
+  if (fatal) {
+    if (fatal->code != RCRT_ERR_PEER)
+      rcrt_print_error(d, "%s", fatal->text);
+    return give_up(d, p, fatal->code);
   }
-  rcrt_run_rank(&r);
-  if (r.fatal) {
-    if (r.code != RCRT_ERR_PEER)
-      rcrt_print_error(d, "%s", r.text);
-    return give_up(d, p, r.code);
+  bool done = true;
+  for (int64_t i = 0; i < count; ++i) {
+    rcrt_rank *r = &seats[i].rank;
+    if (!r->done && r->speaks && r->text[0])
+      rcrt_print_error(d, "%s", r->text);
+    done &= r->done;
+    rcrt_free_rank(r);
+    rcrt_free_driver(&seats[i].driver);
   }
-  if (!r.done && r.speaks && r.text[0])
-    rcrt_print_error(d, "%s", r.text);
-  bool done = r.done;
-  rcrt_free_rank(&r);
+  free(seats);
+  ringconv_team_destroy(team);
   return done ? 0 : 1;
 }
 
@@ -123,15 +188,8 @@ int rcrt_launch_mpi(rcrt_driver *d, const rcrt_launcher *launcher) {
   }
   p.mpi->world(&p.comm, &p.rank, &p.size);
   int code = 1;
-  if (agree_on_program(d, &p)) {
-    if (rcrt_allocate_driver(d, text)) {
-      rcrt_outputs_guard(d);
-      code = run_here(d, &p);
-    } else {
-      rcrt_print_error(d, "%s", text);
-      return give_up(d, &p, RCRT_ERR_MEMORY);
-    }
-  }
+  if (agree_on_program(d, &p))
+    code = run_here(d, &p);
   /* A peer that dies now must not keep this one for ever. */
   fflush(stdout);
   alarm((unsigned)(d->flags.timeout < 1e6 ? d->flags.timeout : 1e6) + 5);

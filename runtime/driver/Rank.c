@@ -170,8 +170,8 @@ static bool run_all(rcrt_rank *r) {
   rcrt_driver *d = r->driver;
   double *seconds = rcrt_seconds_of(d, r->position);
   r->session->context.events.enabled = d->flags.trace != NULL;
-  if (d->program->cuda)
-    rcrt_device_time(r);
+  if (d->program->cuda && !rcrt_device_time(r))
+    return false;
   bool same = true;
   for (int64_t run = 0; run < d->flags.repeat; ++run) {
     int64_t begin = rcrt_now();
@@ -181,7 +181,7 @@ static bool run_all(rcrt_rank *r) {
     if (!code && d->program->cuda)
       code = rcrt_device_download(r, out);
     if (code) {
-      r->fatal = d->transport == RINGCONV_TRANSPORT_MPI;
+      r->fatal = d->transport != RINGCONV_TRANSPORT_THREADS;
       return session_error(r, code);
     }
     /* The others go on: a difference ends the work at the agreement. */
@@ -302,7 +302,7 @@ void rcrt_run_rank(rcrt_rank *r) {
   rcrt_driver *d = r->driver;
   if (!rcrt_agree(r, prepare(r)))
     return;
-  if (d->transport == RINGCONV_TRANSPORT_MPI)
+  if (d->transport != RINGCONV_TRANSPORT_THREADS)
     d->epoch = rcrt_now();
   if (d->program->cuda && !rcrt_agree(r, rcrt_device_connect(r)))
     return;
@@ -314,6 +314,8 @@ void rcrt_run_rank(rcrt_rank *r) {
     return;
   if (r->position == 0)
     rcrt_print_report(d);
+  if (d->program->cuda)
+    rcrt_device_disconnect(r);
   r->done = true;
 }
 

@@ -86,7 +86,19 @@ static void print_row(const rcrt_driver *d, const ringconv_op *op, const rcrt_op
   }
 }
 
+/* Device memory that a rank's session takes, besides the caller's shards. */
+static int64_t constant_bytes(const ringconv_cuda_program *cuda) {
+  int64_t bytes = 0;
+  for (int32_t i = 0; i < cuda->num_constants; ++i)
+    bytes += cuda->constants[i].bytes;
+  return bytes;
+}
+
 void rcrt_print_report(const rcrt_driver *d) {
+  const ringconv_cuda_program *cuda = d->program->cuda;
+  if (d->flags.report && cuda)
+    printf("device memory: %" PRId64 " bytes per rank for the program, %" PRId64 " for constants\n", cuda->arena_bytes,
+           constant_bytes(cuda));
   if (d->flags.repeat > 1 || d->flags.report)
     printf("time: median %.3f ms of %" PRId64 " run%s, %" PRId64 " rank%s\n", slowest(d) * 1e3, d->flags.repeat,
            d->flags.repeat > 1 ? "s" : "", d->size, d->size > 1 ? "s" : "");
@@ -195,6 +207,10 @@ static void json_outputs(FILE *f, const rcrt_driver *d) {
   }
 }
 
+static const char *transport_name(int32_t transport) {
+  return transport == RINGCONV_TRANSPORT_MPI ? "mpi" : transport == RINGCONV_TRANSPORT_NCCL ? "nccl" : "threads";
+}
+
 static void json_document(FILE *f, const rcrt_driver *d) {
   const ringconv_program *program = d->program;
   fputs("{\n  \"entry\": ", f);
@@ -207,10 +223,13 @@ static void json_document(FILE *f, const rcrt_driver *d) {
     rcrt_json_string(f, program->mesh.names[a]);
     fprintf(f, ": %" PRId64, program->mesh.extents[a]);
   }
+  if (program->cuda)
+    fprintf(f, "},\n  \"device_memory\": {\"program\": %" PRId64 ", \"constants\": %" PRId64,
+            program->cuda->arena_bytes, constant_bytes(program->cuda));
   fprintf(f,
           "},\n  \"num_ranks\": %" PRId64 ",\n  \"transport\": \"%s\",\n  \"repeat\": %" PRId64
           ",\n  \"median_seconds\": %.9g,\n  \"checked\": %s,\n  \"ops\": [",
-          d->size, d->transport == RINGCONV_TRANSPORT_MPI ? "mpi" : "threads", d->flags.repeat, slowest(d),
+          d->size, transport_name(d->transport), d->flags.repeat, slowest(d),
           d->flags.check ? "true" : "false");
   json_ops(f, d);
   fputs("],\n  \"ranks\": [", f);

@@ -44,6 +44,7 @@ typedef struct rcrt_channel {
   int64_t hash_position;
   _Atomic int64_t failed; /* position + 1 of the first rank that failed */
   _Atomic(rcrt_block *) kept;
+  void *far; /* the way to other processes, shared by the ranks of this one */
   rcrt_endpoint *ends;
   int64_t size;
 } rcrt_channel;

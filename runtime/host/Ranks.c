@@ -6,6 +6,7 @@
 #include "common/Copy.h"
 #include "common/DType.h"
 #include "common/Shard.h"
+#include "cuda/Staging.h"
 #include "host/Crew.h"
 #include "host/Threads.h"
 
@@ -21,6 +22,8 @@ typedef struct member {
   ringconv_ranks *ranks;
   ringconv_session *session;
   void **shards;   /* of all operands; NULL where the whole array serves */
+  void **device;   /* the same on the GPU, of all operands; NULL: target host */
+  int64_t *bytes;  /* of the shards */
   const void **in; /* of the current call: inputs that are no parameters, or the parameters */
   void **out;
   int32_t code;
@@ -57,31 +60,41 @@ static bool is_whole(const ringconv_operand *o, const int64_t *sizes) {
   return true;
 }
 
-static int32_t allocate_shards(member *m, int64_t position) {
+static int32_t allocate_shard(member *m, int32_t operand) {
   ringconv_ranks *ranks = m->ranks;
   const ringconv_program *p = ranks->program;
-  int32_t operands = p->num_inputs + p->num_outputs;
+  const ringconv_operand *o = rcrt_operand(p, operand);
+  int64_t position = m->session->context.position, offsets[RCRT_MAX_RANK], sizes[RCRT_MAX_RANK], rounded;
+  rcrt_box(&p->mesh, o, position, offsets, sizes);
+  bool counted = rcrt_product(sizes, o->rank, &m->bytes[operand]) &&
+                 !__builtin_mul_overflow(m->bytes[operand], rcrt_dtype_size(o->dtype), &m->bytes[operand]) &&
+                 !__builtin_add_overflow(m->bytes[operand], ALIGNMENT, &rounded);
+  /* An output has a copy on each rank: replicas would write one array at once. */
+  bool own = operand >= p->num_inputs || !is_whole(o, sizes);
+  if (own)
+    m->shards[operand] = counted ? aligned_alloc(ALIGNMENT, (size_t)rounded / ALIGNMENT * ALIGNMENT) : NULL;
+  if (!counted || (own && !m->shards[operand]))
+    return fail(ranks, RCRT_ERR_MEMORY, "no memory for the shard of %s %d of rank %" PRId64,
+                operand < p->num_inputs ? "input" : "output",
+                operand < p->num_inputs ? operand : operand - p->num_inputs, position);
+  if (p->cuda && !(m->device[operand] = rcrt_stage_allocate(&m->session->context, m->bytes[operand])))
+    return fail(ranks, m->session->context.code, "%s", ringconv_session_error(m->session));
+  return RCRT_OK;
+}
+
+static int32_t allocate_shards(member *m) {
+  const ringconv_program *p = m->ranks->program;
+  int32_t operands = p->num_inputs + p->num_outputs, code = RCRT_OK;
   m->shards = calloc((size_t)operands + 1, sizeof *m->shards);
+  m->device = calloc((size_t)operands + 1, sizeof *m->device);
+  m->bytes = calloc((size_t)operands + 1, sizeof *m->bytes);
   m->in = calloc((size_t)p->num_inputs + 1, sizeof *m->in);
   m->out = calloc((size_t)p->num_outputs + 1, sizeof *m->out);
-  if (!m->shards || !m->in || !m->out)
-    return fail(ranks, RCRT_ERR_MEMORY, "out of memory");
-  for (int32_t i = 0; i < operands; ++i) {
-    const ringconv_operand *o = rcrt_operand(p, i);
-    int64_t offsets[RCRT_MAX_RANK], sizes[RCRT_MAX_RANK], bytes;
-    rcrt_box(&p->mesh, o, position, offsets, sizes);
-    /* An output has a copy on each rank: replicas would write one array at once. */
-    if (i < p->num_inputs && is_whole(o, sizes))
-      continue;
-    bool counted = rcrt_product(sizes, o->rank, &bytes) &&
-                   !__builtin_mul_overflow(bytes, rcrt_dtype_size(o->dtype), &bytes) &&
-                   !__builtin_add_overflow(bytes, ALIGNMENT, &bytes);
-    m->shards[i] = counted ? aligned_alloc(ALIGNMENT, (size_t)bytes / ALIGNMENT * ALIGNMENT) : NULL;
-    if (!m->shards[i])
-      return fail(ranks, RCRT_ERR_MEMORY, "no memory for the shard of %s %d of rank %" PRId64,
-                  i < p->num_inputs ? "input" : "output", i < p->num_inputs ? i : i - p->num_inputs, position);
-  }
-  return RCRT_OK;
+  if (!m->shards || !m->device || !m->bytes || !m->in || !m->out)
+    return fail(m->ranks, RCRT_ERR_MEMORY, "out of memory");
+  for (int32_t i = 0; i < operands && !code; ++i)
+    code = allocate_shard(m, i);
+  return code;
 }
 
 /* Between a shard and its box of the whole array. */
@@ -102,31 +115,42 @@ static void copy_box(const member *m, int32_t operand, char *whole, bool into_sh
 /* ---- One rank ---- */
 
 /* Cuts the inputs of the current call. */
-static void cut_inputs(member *m) {
+static int32_t cut_inputs(member *m) {
   const ringconv_ranks *ranks = m->ranks;
   const ringconv_program *p = ranks->program;
   for (int32_t i = 0, next = 0; i < p->num_inputs; ++i) {
     if (((p->inputs[i].flags & RINGCONV_PARAMETER) != 0) != ranks->parameters)
       continue;
-    const void *whole = ranks->whole_in[next];
+    const void *whole = ranks->whole_in[next], *shard = m->shards[i] ? m->shards[i] : whole;
     if (m->shards[i])
       copy_box(m, i, (char *)(uintptr_t)whole, true);
-    m->in[next++] = m->shards[i] ? m->shards[i] : whole;
+    int32_t code = p->cuda ? rcrt_stage_upload(&m->session->context, m->device[i], shard, m->bytes[i]) : RCRT_OK;
+    if (code)
+      return code;
+    m->in[next++] = p->cuda ? m->device[i] : shard;
   }
+  return RCRT_OK;
+}
+
+static int32_t run_once(member *m) {
+  const ringconv_program *p = m->ranks->program;
+  void **outputs = (p->cuda ? m->device : m->shards) + p->num_inputs;
+  memcpy(m->out, outputs, (size_t)p->num_outputs * sizeof *outputs);
+  int32_t code = ringconv_session_run(m->session, NULL, m->in, m->out);
+  for (int32_t i = p->num_inputs; i < p->num_inputs + p->num_outputs && p->cuda && !code; ++i)
+    code = rcrt_stage_download(&m->session->context, m->shards[i], m->device[i], m->bytes[i]);
+  return code ? code : ringconv_session_synchronize(m->session);
 }
 
 static void run_member(void *argument) {
   member *m = argument;
   const ringconv_program *p = m->ranks->program;
-  cut_inputs(m);
-  if (m->ranks->parameters) {
-    m->code = ringconv_session_set_parameters(m->session, m->in);
-    return;
-  }
-  for (int32_t i = 0; i < p->num_outputs; ++i)
-    m->out[i] = m->shards[p->num_inputs + i];
-  m->code = ringconv_session_run(m->session, NULL, m->in, m->out);
-  for (int32_t i = 0; i < p->num_outputs && !m->code; ++i)
+  m->code = cut_inputs(m);
+  if (m->code)
+    rcrt_session_fail(m->session); /* the others wait for this rank */
+  else
+    m->code = m->ranks->parameters ? ringconv_session_set_parameters(m->session, m->in) : run_once(m);
+  for (int32_t i = 0; i < p->num_outputs && !m->ranks->parameters && !m->code; ++i)
     if (rcrt_is_first_replica(&p->mesh, &p->outputs[i], m->session->context.position))
       copy_box(m, p->num_inputs + i, m->ranks->whole_out[i], false);
 }
@@ -190,13 +214,16 @@ static int32_t open_ranks(ringconv_ranks *ranks, const ringconv_options *options
     return fail(ranks, RCRT_ERR_MEMORY, "out of memory");
   for (int64_t r = 0; r < ranks->size; ++r) {
     member *m = &ranks->members[r];
-    ringconv_world world = {
-        .rank = r, .size = ranks->size, .transport = RINGCONV_TRANSPORT_THREADS, .team = ranks->team};
+    ringconv_world world = {.rank = r,
+                            .size = ranks->size,
+                            .transport = RINGCONV_TRANSPORT_THREADS,
+                            .team = ranks->team,
+                            .device = RINGCONV_DEVICE_AUTO};
     m->ranks = ranks;
     int32_t code = ringconv_session_create(p, &m->session, &world, options);
     if (code)
       return fail(ranks, code, "%s", ringconv_session_error(m->session));
-    if ((code = allocate_shards(m, m->session->context.position)))
+    if ((code = allocate_shards(m)))
       return code;
   }
   ranks->usable = true;
@@ -240,10 +267,15 @@ RCRT_API void ringconv_ranks_destroy(ringconv_ranks *ranks) {
     return;
   for (int64_t r = 0; ranks->members && r < ranks->size; ++r) {
     member *m = &ranks->members[r];
-    ringconv_session_destroy(m->session);
-    for (int32_t i = 0; m->shards && i < ranks->program->num_inputs + ranks->program->num_outputs; ++i)
+    for (int32_t i = 0; m->shards && i < ranks->program->num_inputs + ranks->program->num_outputs; ++i) {
       free(m->shards[i]);
+      if (m->device)
+        rcrt_stage_release(&m->session->context, m->device[i]);
+    }
+    ringconv_session_destroy(m->session);
     free(m->shards);
+    free(m->device);
+    free(m->bytes);
     free(m->in);
     free(m->out);
   }

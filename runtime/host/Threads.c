@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "host/Threads.h"
 
+#include "common/Node.h"
 #include "host/Channel.h"
 
 #include <inttypes.h>
@@ -85,7 +86,7 @@ static int32_t threads_post(ringconv_context *context, rcrt_group *group) {
     return rcrt_fail(context, RCRT_ERR_MEMORY, "exchange %" PRId64 ": out of memory", group->exchange);
   for (int64_t m = 0; m < group->send.num_messages; ++m) {
     rcrt_message *message = &group->send.messages[m];
-    if (message->peer == context->position)
+    if (message->peer == context->position || !rcrt_is_near(context, message->peer))
       continue;
     rcrt_envelope *e = &block->envelopes[block->used++];
     e->group = group;
@@ -93,7 +94,7 @@ static int32_t threads_post(ringconv_context *context, rcrt_group *group) {
     e->sender = context->position;
     e->exchange = group->exchange;
     atomic_store_explicit(&e->state, RCRT_ENVELOPE_POSTED, memory_order_relaxed);
-    push(&l->channel->ends[message->peer], e);
+    push(&l->channel->ends[rcrt_seat(context, message->peer)], e);
   }
   return RCRT_OK;
 }
@@ -107,13 +108,15 @@ static int32_t accept_envelope(ringconv_context *context, rcrt_group *group, rcr
   int32_t code = rcrt_deliver(context, group, message, e->group, e->message, sender);
   message->done = true;
   atomic_store_explicit(&e->state, RCRT_ENVELOPE_DONE, memory_order_release);
-  rcrt_ring(&link_of(context)->channel->ends[sender]);
+  rcrt_ring(&link_of(context)->channel->ends[rcrt_seat(context, sender)]);
   return code;
 }
 
 static int32_t take_message(ringconv_context *context, rcrt_group *group, rcrt_message *message) {
   if (message->peer == context->position) /* only groups of sums come here */
     return rcrt_deliver_own(context, group);
+  if (!rcrt_is_near(context, message->peer))
+    return context->transport->take(context, group, message);
   rcrt_envelope *e = find_envelope(link_of(context), message->peer, group->exchange);
   return e ? accept_envelope(context, group, message, e) : RCRT_OK;
 }
@@ -232,7 +235,7 @@ static void threads_close(ringconv_context *context) {
   context->link = NULL;
 }
 
-static const rcrt_transport threads = {
+const rcrt_transport rcrt_threads = {
     .post = threads_post,
     .wait = threads_wait,
     .test = threads_test,
@@ -242,6 +245,8 @@ static const rcrt_transport threads = {
     .forget = threads_forget,
     .close = threads_close,
 };
+
+rcrt_channel *rcrt_threads_channel(const ringconv_context *context) { return link_of(context)->channel; }
 
 int64_t rcrt_threads_first_failed(const ringconv_context *context) {
   return atomic_load_explicit(&link_of(context)->channel->failed, memory_order_acquire) - 1;
@@ -279,9 +284,9 @@ int32_t rcrt_threads_open(ringconv_context *context, ringconv_team *team, int64_
     free(l);
     return rcrt_fail(context, RCRT_ERR_MEMORY, "out of memory");
   }
-  l->end = &l->channel->ends[context->position];
+  l->end = &l->channel->ends[rcrt_seat(context, context->position)];
   l->last = &l->first;
   context->link = l;
-  context->transport = &threads;
+  context->transport = &rcrt_threads;
   return compare_hash(context, l);
 }

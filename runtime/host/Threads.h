@@ -20,11 +20,14 @@
 #ifndef RINGCONV_HOST_THREADS_H
 #define RINGCONV_HOST_THREADS_H
 
-#include "common/Context.h"
+#include "host/Channel.h"
 
 /* Joins the channel of this rank's next session; sets context->transport. */
 int32_t rcrt_threads_open(ringconv_context *context, ringconv_team *team, int64_t rank);
+extern const rcrt_transport rcrt_threads;
+
 /* The position that failed first, the cause of all other failures; -1: none. */
 int64_t rcrt_threads_first_failed(const ringconv_context *context);
+rcrt_channel *rcrt_threads_channel(const ringconv_context *context);
 
 #endif

@@ -88,7 +88,7 @@ static int shim_init(char *text) {
     return 1;
   MPI_Initialized(&initialized);
   if (!initialized) {
-    int code = MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided);
+    int code = MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided);
     if (code != MPI_SUCCESS)
       return fail(code, "MPI_Init_thread", text);
   }
@@ -110,6 +110,12 @@ static void shim_finalize(void) {
   MPI_Finalized(&finalized);
   if (!finalized)
     MPI_Finalize();
+}
+
+static int shim_serialized(void) {
+  int level = MPI_THREAD_SINGLE;
+  MPI_Query_thread(&level);
+  return level >= MPI_THREAD_SERIALIZED;
 }
 
 static void shim_abort(int code) { MPI_Abort(MPI_COMM_WORLD, code); }
@@ -414,12 +420,19 @@ static int shim_post(ringconv_mpi_link *link, ringconv_mpi_batch *batch, char *t
     return 1;
   }
   /* An exchange is in flight once at a time, and messages with one tag keep
-   * their order: numbers that meet in a tag do no harm. */
-  int tag = 1 + (int)((uint64_t)batch->tag % (uint64_t)(link->tags - 1));
+   * their order: numbers that meet in a tag do no harm, lanes would. */
+  int64_t numbers = (link->tags - 1) / batch->lanes;
+  if (numbers < 1) {
+    snprintf(text, RINGCONV_MPI_TEXT, "this MPI has %lld tags, %lld are needed", (long long)link->tags,
+             (long long)batch->lanes);
+    return 1;
+  }
+  int64_t base = 1 + (int64_t)((uint64_t)batch->tag % (uint64_t)numbers) * batch->lanes;
   for (int64_t i = 0; i < batch->num_messages; ++i) {
     ringconv_mpi_message *m = &batch->messages[i];
     layout_slot *slot = &s->slots[i];
     void *address = m->pieces[0].data;
+    int tag = (int)(base + m->lane);
     m->got = -1;
     int code = find_layout(s, m, slot);
     if (code == MPI_SUCCESS)
@@ -542,6 +555,7 @@ EXPORT const ringconv_mpi_functions ringconv_mpi_table = {
     .world = shim_world,
     .finalize = shim_finalize,
     .abort_all = shim_abort,
+    .serialized = shim_serialized,
     .open = shim_open,
     .open_test = shim_open_test,
     .post = shim_post,

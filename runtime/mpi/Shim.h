@@ -6,14 +6,14 @@
  *
  * Before it loads a file the runtime looks for the mark in its bytes, so that
  * code of a foreign library never runs:
- *   RINGCONV_MPI_MARK "1 for openmpi."
+ *   RINGCONV_MPI_MARK "2 for openmpi."
  */
 #ifndef RINGCONV_MPI_SHIM_H
 #define RINGCONV_MPI_SHIM_H
 
 #include <stdint.h>
 
-#define RINGCONV_MPI_ABI 1
+#define RINGCONV_MPI_ABI 2
 #define RINGCONV_MPI_MARK "ringconv MPI transport, ABI "
 #define RINGCONV_MPI_SYMBOL "ringconv_mpi_table"
 
@@ -31,6 +31,8 @@ typedef struct ringconv_mpi_piece {
 
 typedef struct ringconv_mpi_message {
   int32_t peer, num_pieces; /* peer: rank in the communicator */
+  int64_t position;         /* of the peer in the mesh, for the caller's messages */
+  int64_t lane;             /* below the batch's `lanes`: messages of different lanes never meet */
   const ringconv_mpi_piece *pieces;
   int64_t bytes;
   int64_t got; /* receives, once done: bytes that came; -1: not done */
@@ -39,7 +41,8 @@ typedef struct ringconv_mpi_message {
 /* Receives come first. `state` belongs to the library: zero before the first
  * post, kept from one post to the next, given back by release. */
 typedef struct ringconv_mpi_batch {
-  int64_t tag; /* any number; the library fits it to MPI's range */
+  int64_t tag;   /* any number; the library fits it to MPI's range */
+  int64_t lanes; /* at least 1 */
   int64_t num_receives, num_messages;
   ringconv_mpi_message *messages;
   void *state;
@@ -55,6 +58,8 @@ typedef struct ringconv_mpi_functions {
   void (*world)(int32_t *comm, int64_t *rank, int64_t *size);
   void (*finalize)(void);
   void (*abort_all)(int code);
+  /* Whether several threads may call MPI, one at a time. */
+  int (*serialized)(void);
   /* A private duplicate of a communicator. *link is set at once, and may be
    * used after open_test has said done. */
   int (*open)(int32_t comm, ringconv_mpi_link **link, int64_t *rank, int64_t *size, char *text);

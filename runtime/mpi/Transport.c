@@ -5,33 +5,45 @@
  * into dense memory first. */
 #include "mpi/Transport.h"
 
-#include "common/Shard.h"
+#include "common/Node.h"
 #include "mpi/Loader.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* Of one rank; or of all that are threads of this process, one at a time. */
 typedef struct link {
   const ringconv_mpi_functions *mpi;
   ringconv_mpi_link *link;
-  bool failed;
+  bool failed, shared;
+  int32_t told; /* shared: who has failed, or -1 */
+  int64_t users;
+  pthread_mutex_t lock;
 } link;
 
 /* Kept with a group from one use to the next. */
 typedef struct exchange {
   ringconv_mpi_batch batch;
+  bool complete;
   int64_t message_capacity, piece_capacity, shape_capacity, staging_capacity;
   ringconv_mpi_piece *pieces;
   int64_t *shapes; /* sizes and strides of pieces whose box is not the group's own */
   char *staging;
 } exchange;
 
-static link *link_of(const ringconv_context *context) { return context->link; }
+static link *link_of(const ringconv_context *context) { return context->far; }
 
-static int64_t rank_of(const ringconv_context *context, int64_t position) {
-  return context->program ? rcrt_mesh_rank(&context->program->mesh, position) : position;
+static void enter(link *l) {
+  if (l->shared)
+    pthread_mutex_lock(&l->lock);
+}
+
+static void leave(link *l) {
+  if (l->shared)
+    pthread_mutex_unlock(&l->lock);
 }
 
 static int64_t position_of(const ringconv_context *context, int64_t rank) {
@@ -44,17 +56,19 @@ static int32_t out_of_memory(ringconv_context *context, const rcrt_group *group)
 
 static int32_t told(ringconv_context *context) {
   link *l = link_of(context);
-  int32_t who;
-  if (!l->mpi->told(l->link, &who))
-    return RCRT_OK;
-  return rcrt_fail(context, RCRT_ERR_PEER, "rank %d failed", who);
+  enter(l);
+  if (l->told < 0 && !l->mpi->told(l->link, &l->told))
+    l->told = -1;
+  int32_t who = l->told;
+  leave(l);
+  return who < 0 ? RCRT_OK : rcrt_fail(context, RCRT_ERR_PEER, "rank %d failed", who);
 }
 
 /* ---- Waiting ---- */
 
 /* A rank that waits for long gives its core away: first to ranks that are
  * ready to run, later by sleeping for a moment. */
-static void rest(int64_t polls) {
+void rcrt_mpi_rest(int64_t polls) {
   if (polls < 50)
     return;
   if (polls < 2000)
@@ -67,6 +81,17 @@ static void rest(int64_t polls) {
 
 static bool is_staged(const rcrt_piece *piece) { return piece->combine == RCRT_ADD; }
 
+/* What goes through MPI. */
+static bool is_far(const ringconv_context *context, int64_t peer) {
+  return peer != context->position && !(context->per_process && rcrt_is_near(context, peer));
+}
+
+/* Sender and receiver among the threads of their processes. */
+static int64_t lane_of(const ringconv_context *context, int64_t peer, bool receives) {
+  int64_t mine = rcrt_seat(context, context->position), other = rcrt_seat(context, peer);
+  return !context->per_process ? 0 : receives ? other * context->per_process + mine : mine * context->per_process + other;
+}
+
 typedef struct sizes {
   int64_t messages, pieces, shapes, staging;
 } sizes;
@@ -74,7 +99,7 @@ typedef struct sizes {
 static void add_sizes(const ringconv_context *context, const rcrt_side *side, sizes *s) {
   for (int64_t m = 0; m < side->num_messages; ++m) {
     const rcrt_message *message = &side->messages[m];
-    if (message->peer == context->position)
+    if (!is_far(context, message->peer))
       continue;
     ++s->messages;
     for (int32_t p = message->first; p >= 0; p = side->pieces[p].next) {
@@ -111,12 +136,14 @@ static void add_piece(builder *b, const rcrt_group *group, const rcrt_piece *pie
   b->x->pieces[b->piece++] = (ringconv_mpi_piece){data, piece->element_size, piece->rank, sizes, strides};
 }
 
-static void add_side(builder *b, const rcrt_group *group, const rcrt_side *side) {
+static void add_side(builder *b, const rcrt_group *group, const rcrt_side *side, bool receives) {
   for (int64_t m = 0; m < side->num_messages; ++m) {
     const rcrt_message *message = &side->messages[m];
-    if (message->peer == b->context->position)
+    if (!is_far(b->context, message->peer))
       continue;
-    b->x->batch.messages[b->message++] = (ringconv_mpi_message){.peer = (int32_t)rank_of(b->context, message->peer),
+    b->x->batch.messages[b->message++] = (ringconv_mpi_message){.peer = (int32_t)rcrt_process(b->context, message->peer),
+                                                                .position = message->peer,
+                                                                .lane = lane_of(b->context, message->peer, receives),
                                                                 .num_pieces = message->num_pieces,
                                                                 .pieces = b->x->pieces + b->piece,
                                                                 .bytes = message->bytes,
@@ -127,7 +154,7 @@ static void add_side(builder *b, const rcrt_group *group, const rcrt_side *side)
 }
 
 static bool build(const ringconv_context *context, rcrt_group *group) {
-  exchange *x = group->transport ? group->transport : (group->transport = calloc(1, sizeof *x));
+  exchange *x = group->far ? group->far : (group->far = calloc(1, sizeof *x));
   if (!x)
     return false;
   sizes s = {0};
@@ -139,21 +166,27 @@ static bool build(const ringconv_context *context, rcrt_group *group) {
       !rcrt_grow((void **)&x->shapes, &x->shape_capacity, s.shapes, sizeof *x->shapes) ||
       !rcrt_grow((void **)&x->staging, &x->staging_capacity, s.staging, 1))
     return false;
+  x->complete = false;
   x->batch.tag = group->exchange;
+  x->batch.lanes = context->per_process ? context->per_process * context->per_process : 1;
   x->batch.num_receives = receives;
   x->batch.num_messages = s.messages;
   builder b = {.context = context, .x = x};
-  add_side(&b, group, &group->receive);
-  add_side(&b, group, &group->send);
+  add_side(&b, group, &group->receive, true);
+  add_side(&b, group, &group->send, false);
   return true;
 }
 
 static int32_t mpi_post(ringconv_context *context, rcrt_group *group) {
   if (!build(context, group))
     return out_of_memory(context, group);
-  exchange *x = group->transport;
+  exchange *x = group->far;
   char text[RINGCONV_MPI_TEXT];
-  if (link_of(context)->mpi->post(link_of(context)->link, &x->batch, text))
+  link *l = link_of(context);
+  enter(l);
+  int failed = l->mpi->post(l->link, &x->batch, text);
+  leave(l);
+  if (failed)
     return rcrt_fail(context, RCRT_ERR_TRANSPORT, "exchange %" PRId64 ": %s", group->exchange, text);
   return RCRT_OK;
 }
@@ -165,7 +198,7 @@ static int32_t check_sizes(ringconv_context *context, const rcrt_group *group, c
     const ringconv_mpi_message *m = &x->batch.messages[i];
     if (m->got == m->bytes || m->got < 0) /* < 0: incomplete, because another message failed */
       continue;
-    int64_t peer = position_of(context, m->peer);
+    int64_t peer = m->position;
     if (m->got == INT64_MAX)
       return rcrt_fail(context, RCRT_ERR_MISMATCH,
                        "exchange %" PRId64 ": rank %" PRId64 " sent more than the expected %" PRId64 " bytes",
@@ -183,6 +216,19 @@ static void add_staged(const rcrt_group *group, const rcrt_piece *piece, const r
   rcrt_add(to, from, piece->dtype, piece->rank, staged->sizes);
 }
 
+/* What is left to do with the pieces of a message that has come; the first
+ * received piece of the next. */
+static const ringconv_mpi_piece *take_pieces(const rcrt_group *group, const rcrt_message *message,
+                                             const ringconv_mpi_piece *received) {
+  for (int32_t p = message->first; p >= 0; p = group->receive.pieces[p].next, ++received) {
+    const rcrt_piece *piece = &group->receive.pieces[p];
+    if (is_staged(piece))
+      add_staged(group, piece, received);
+    rcrt_repeat(group, piece);
+  }
+  return received;
+}
+
 /* In the order of the group, own pieces of sums among them: position by
  * position, as the sum is defined. */
 static int32_t finish(ringconv_context *context, rcrt_group *group, const exchange *x) {
@@ -195,23 +241,25 @@ static int32_t finish(ringconv_context *context, rcrt_group *group, const exchan
         return code;
       continue;
     }
-    for (int32_t p = message->first; p >= 0; p = group->receive.pieces[p].next, ++received) {
-      const rcrt_piece *piece = &group->receive.pieces[p];
-      if (is_staged(piece))
-        add_staged(group, piece, received);
-      rcrt_repeat(group, piece);
-    }
+    received = take_pieces(group, message, received);
   }
   return RCRT_OK;
 }
 
-static int32_t timed_out(ringconv_context *context, const rcrt_group *group, exchange *x) {
+int64_t rcrt_mpi_pending(ringconv_context *context, const rcrt_group *group, bool *receives) {
   link *l = link_of(context);
+  exchange *x = group->far;
+  enter(l);
   int64_t i = l->mpi->pending(l->link, &x->batch);
-  if (i < 0)
-    i = 0;
-  int64_t peer = position_of(context, x->batch.messages[i].peer);
-  if (i < x->batch.num_receives)
+  leave(l);
+  *receives = i >= 0 && i < x->batch.num_receives;
+  return i < 0 ? -1 : x->batch.messages[i].position;
+}
+
+static int32_t timed_out(ringconv_context *context, const rcrt_group *group) {
+  bool receives;
+  int64_t peer = rcrt_mpi_pending(context, group, &receives);
+  if (receives)
     return rcrt_fail(context, RCRT_ERR_TIMEOUT, "exchange %" PRId64 ": no message from rank %" PRId64 " within %g s",
                      group->exchange, peer, context->timeout);
   return rcrt_fail(context, RCRT_ERR_TIMEOUT,
@@ -219,20 +267,41 @@ static int32_t timed_out(ringconv_context *context, const rcrt_group *group, exc
                    peer, context->timeout);
 }
 
-static int32_t mpi_test(ringconv_context *context, rcrt_group *group, bool *done) {
+int32_t rcrt_mpi_progress(ringconv_context *context, rcrt_group *group, bool *complete) {
   link *l = link_of(context);
-  exchange *x = group->transport;
+  exchange *x = group->far;
+  *complete = x->complete;
+  if (x->complete)
+    return RCRT_OK;
   char text[RINGCONV_MPI_TEXT];
-  int complete = 0;
-  if (l->mpi->test(l->link, &x->batch, &complete, text))
+  int done = 0;
+  enter(l);
+  int failed = l->mpi->test(l->link, &x->batch, &done, text);
+  leave(l);
+  if (failed)
     return rcrt_fail(context, RCRT_ERR_TRANSPORT, "exchange %" PRId64 ": %s", group->exchange, text);
-  *done = complete;
-  int32_t code = complete ? check_sizes(context, group, x) : RCRT_OK;
-  return code || !complete ? code : finish(context, group, x);
+  *complete = x->complete = done;
+  return done ? check_sizes(context, group, x) : RCRT_OK;
+}
+
+int32_t rcrt_mpi_take(ringconv_context *context, rcrt_group *group, rcrt_message *message) {
+  exchange *x = group->far;
+  if (!x->complete)
+    return RCRT_OK;
+  const ringconv_mpi_piece *received = x->pieces;
+  for (const rcrt_message *m = group->receive.messages; m != message; ++m)
+    received += is_far(context, m->peer) ? m->num_pieces : 0;
+  take_pieces(group, message, received);
+  message->done = true;
+  return RCRT_OK;
+}
+
+static int32_t mpi_test(ringconv_context *context, rcrt_group *group, bool *done) {
+  int32_t code = rcrt_mpi_progress(context, group, done);
+  return code || !*done ? code : finish(context, group, group->far);
 }
 
 static int32_t mpi_wait(ringconv_context *context, rcrt_group *group) {
-  exchange *x = group->transport;
   int64_t deadline = 0;
   for (int64_t polls = 0;; ++polls) {
     bool done = false;
@@ -245,30 +314,39 @@ static int32_t mpi_wait(ringconv_context *context, rcrt_group *group) {
     if (code)
       return code;
     if (rcrt_now() > deadline)
-      return timed_out(context, group, x);
-    rest(polls);
+      return timed_out(context, group);
+    rcrt_mpi_rest(polls);
   }
 }
 
 static void mpi_fail(ringconv_context *context) {
   link *l = link_of(context);
+  enter(l);
   if (!l->failed && context->code != RCRT_ERR_PEER) /* a victim has nothing new to tell */
     l->mpi->tell(l->link, (int32_t)context->position);
   l->failed = true;
+  leave(l);
 }
 
 static void mpi_abandon(ringconv_context *context, rcrt_group *group) {
-  exchange *x = group->transport;
-  if (x)
-    link_of(context)->mpi->abandon(link_of(context)->link, &x->batch);
+  exchange *x = group->far;
+  link *l = link_of(context);
+  if (!x)
+    return;
+  enter(l);
+  l->mpi->abandon(l->link, &x->batch);
+  leave(l);
 }
 
 static void mpi_forget(ringconv_context *context, rcrt_group *group) {
-  exchange *x = group->transport;
-  group->transport = NULL;
+  exchange *x = group->far;
+  group->far = NULL;
   if (!x)
     return;
-  link_of(context)->mpi->release(&x->batch);
+  link *l = link_of(context);
+  enter(l);
+  l->mpi->release(&x->batch);
+  leave(l);
   free(x->batch.messages);
   free(x->pieces);
   free(x->shapes);
@@ -278,12 +356,19 @@ static void mpi_forget(ringconv_context *context, rcrt_group *group) {
 
 static void mpi_close(ringconv_context *context) {
   link *l = link_of(context);
-  l->mpi->close(l->link, l->failed);
+  context->far = NULL;
+  enter(l);
+  bool last = --l->users == 0;
+  if (last)
+    l->mpi->close(l->link, l->failed);
+  leave(l);
+  if (!last)
+    return;
+  pthread_mutex_destroy(&l->lock);
   free(l);
-  context->link = NULL;
 }
 
-static const rcrt_transport transport = {
+const rcrt_transport rcrt_mpi = {
     .post = mpi_post,
     .wait = mpi_wait,
     .test = mpi_test,
@@ -308,7 +393,7 @@ static int32_t wait_open(ringconv_context *context, link *l) {
     if (rcrt_now() > deadline)
       return rcrt_fail(context, RCRT_ERR_TIMEOUT, "not all ranks have created their session within %g s",
                        context->timeout);
-    rest(polls);
+    rcrt_mpi_rest(polls);
   }
 }
 
@@ -319,17 +404,20 @@ int32_t rcrt_mpi_connect(ringconv_context *context, const ringconv_mpi_functions
   if (!l)
     return rcrt_fail(context, RCRT_ERR_MEMORY, "out of memory");
   l->mpi = mpi;
+  l->told = -1;
+  l->users = 1;
+  pthread_mutex_init(&l->lock, NULL);
   if (mpi->open(comm, &l->link, &rank, &size, text)) {
     free(l);
     return rcrt_fail(context, RCRT_ERR_TRANSPORT, "%s", text);
   }
-  context->link = l;
-  context->transport = &transport;
+  context->far = l;
+  context->transport = &rcrt_mpi;
   if (size != context->size || position_of(context, rank) != context->position) {
     l->failed = true;
     return rcrt_fail(context, RCRT_ERR_ARGUMENT,
                      "the communicator has rank %" PRId64 " of %" PRId64 ", the world says %" PRId64 " of %" PRId64,
-                     rank, size, rank_of(context, context->position), context->size);
+                     rank, size, rcrt_rank_of(context, context->position), context->size);
   }
   int32_t code = wait_open(context, l);
   l->failed |= code != RCRT_OK;
@@ -348,6 +436,22 @@ static int32_t compare_hashes(ringconv_context *context) {
                        all[p], all[0]);
   free(all);
   return code;
+}
+
+void *rcrt_mpi_share(ringconv_context *process) {
+  link *l = link_of(process);
+  process->far = NULL;
+  l->shared = true;
+  l->users = 0;
+  return l;
+}
+
+void rcrt_mpi_join(ringconv_context *context, void *far) {
+  link *l = far;
+  enter(l);
+  ++l->users;
+  leave(l);
+  context->far = far;
 }
 
 int32_t rcrt_mpi_open(ringconv_context *context, int32_t comm) {

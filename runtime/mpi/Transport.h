@@ -16,4 +16,21 @@ int32_t rcrt_mpi_open(ringconv_context *context, int32_t comm);
  * then ranks of the communicator. */
 int32_t rcrt_mpi_connect(ringconv_context *context, const ringconv_mpi_functions *mpi, int32_t comm);
 
+/* ---- For ranks that are threads of several processes ---- */
+
+extern const rcrt_transport rcrt_mpi;
+
+/* Makes the connection of a process one that its ranks join, and takes it out
+ * of the context; the last rank to close ends it. */
+void *rcrt_mpi_share(ringconv_context *process);
+void rcrt_mpi_join(ringconv_context *context, void *far);
+/* Looks whether all far messages of the group have come and gone. */
+int32_t rcrt_mpi_progress(ringconv_context *context, rcrt_group *group, bool *complete);
+/* The peer of a far message that is not complete, or -1, and which way it goes. */
+int64_t rcrt_mpi_pending(ringconv_context *context, const rcrt_group *group, bool *receives);
+/* rcrt_transport's take. */
+int32_t rcrt_mpi_take(ringconv_context *context, rcrt_group *group, rcrt_message *message);
+/* Gives the core away, the longer the more. */
+void rcrt_mpi_rest(int64_t polls);
+
 #endif

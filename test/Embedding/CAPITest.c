@@ -41,11 +41,9 @@ static RingConvModule *parse(void) {
 }
 
 static void has_error(const char *text) {
-  for (int64_t i = 0; i < ringconvContextNumDiagnostics(context); ++i) {
-    RingConvDiagnostic d = ringconvContextDiagnostic(context, i);
-    if (d.severity == RINGCONV_DIAG_ERROR && strstr(d.text, text))
-      return;
-  }
+  RingConvDiagnostic d = ringconvContextError(context);
+  if (d.severity == RINGCONV_DIAG_ERROR && strstr(d.text, text))
+    return;
   printf("wanted '%s'\n", text);
   CHECK(!"the text of an error");
 }
@@ -58,6 +56,8 @@ static void mistakes(void) {
   RingConvDiagnostic d = ringconvContextDiagnostic(context, 0);
   CHECK(!strcmp(d.file, "bad.mlir") && d.line == 2 && d.column == 3);
   CHECK(ringconvContextDiagnostic(context, 99).text[0] == 0);
+  CHECK(!ringconvModuleParse(context, "", 0, NULL, &module) && ringconvContextError(context).text[0] == 0);
+  ringconvModuleDestroy(module);
 
   const char *unfit = "ringconv.mesh @m = <[\"x\" = 0]>";
   CHECK(ringconvModuleParse(context, unfit, strlen(unfit), NULL, &module) && !module);

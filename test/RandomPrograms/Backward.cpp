@@ -20,7 +20,9 @@ public:
       totals[v].resize(env[v].values.size());
   }
 
-  void seed(int value, const Tensor &dy) { addTo(value, [&](std::vector<Sum> &sums) { take(sums, dy); }); }
+  void seed(int value, const Tensor &dy) {
+    addTo(value, [&](std::vector<Sum> &sums) { take(sums, dy); });
+  }
 
   void run() {
     for (int v = p.numValues(); v-- > int(p.arguments.size());)
@@ -153,10 +155,14 @@ private:
           dx[i].addProduct(dy.values[i], dy.bounds[i], slope, 2 * y.bounds[i] + ulps);
         } else if (op.word == "expneg") // of -|x|
           dx[i].addProduct(dy.values[i], dy.bounds[i], -sign * y.values[i],
-                           nearZero ? 2 : v != 0 ? y.bounds[i] + ulps * y.values[i] : 0);
+                           nearZero ? 2
+                           : v != 0 ? y.bounds[i] + ulps * y.values[i]
+                                    : 0);
         else // square root of |x|: slope sign / (2 y)
           dx[i].addProduct(dy.values[i], dy.bounds[i], v == 0 ? 0 : sign / (2 * y.values[i]),
-                           nearZero ? HUGE_VAL : v == 0 ? 0 : (ulps + y.bounds[i] / y.values[i]) / y.values[i]);
+                           nearZero ? HUGE_VAL
+                           : v == 0 ? 0
+                                    : (ulps + y.bounds[i] / y.values[i]) / y.values[i]);
       }
     });
   }

@@ -2,12 +2,17 @@
 //
 //   ringconv-random-programs [--seed=N] [--count=N] [--jobs=N] [--print]
 //                            [--reduce=N] [--minimum-share=PERCENT] [--gradient]
+//                            [--target=cuda] [--plain]
 //
+// --target=cuda: on simulated GPUs. --plain: plain loops and kernels only.
 // --gradient: what is compiled and compared are the gradients of each program.
 // Program i of a run has seed SEED + i: `--seed=THAT --count=1 --print` shows
 // and repeats a failing one. Programs run in forked batches, so that a crash or
 // a hang is a failure with a seed, and memory of compiled code is given back.
+#include "DeviceShards.h"
 #include "Program.h"
+
+#include <string_view>
 
 #include <algorithm>
 #include <chrono>
@@ -241,17 +246,22 @@ bool parse(int argc, char **argv, Settings &s) {
   for (int i = 1; i < argc; ++i) {
     auto number = [](int64_t &to) { return [&](const char *v) { to = strtoll(v, nullptr, 10); }; };
     const char *w = argv[i];
+    if (std::string_view(w) == "--plain") {
+      s.run.plain = true;
+      continue;
+    }
     bool known = flag(w, "--seed", [&](const char *v) { s.seed = strtoull(v, nullptr, 10); }) ||
                  flag(w, "--count", number(s.count)) || flag(w, "--jobs", number(s.jobs)) ||
                  flag(w, "--batch", number(s.batch)) || flag(w, "--reduce", number(s.reductions)) ||
                  flag(w, "--gradient", [&](const char *) { s.gradient = true; }) ||
+                 flag(w, "--target", [&](const char *v) { s.run.target = v; }) ||
                  flag(w, "--print", [&](const char *) { s.print = true; }) ||
                  flag(w, "--target-cpu", [&](const char *v) { s.run.cpu = v; }) ||
                  flag(w, "--minimum-share", [&](const char *v) { s.minimumShare = atof(v); });
     if (!known) {
       fprintf(stderr,
               "%s: unknown word %s\nusage: ringconv-random-programs [--seed=N] [--count=N] [--jobs=N] [--batch=N]\n"
-              "  [--reduce=N] [--gradient] [--print] [--target-cpu=NAME] [--minimum-share=PERCENT]\n",
+              "  [--reduce=N] [--gradient] [--target=host|cuda] [--plain] [--print] [--target-cpu=NAME] [--minimum-share=PERCENT]\n",
               argv[0], w);
       return false;
     }
@@ -266,6 +276,9 @@ int main(int argc, char **argv) {
   Settings s;
   if (!parse(argc, argv, s))
     return 2;
+  if (s.run.target == "cuda")
+    if (std::string why = simulate(); !why.empty())
+      return fprintf(stderr, "%s\n", why.c_str()), 2;
   printf("seed %llu, %lld programs\n", (unsigned long long)s.seed, (long long)s.count);
   auto begin = std::chrono::steady_clock::now();
   Totals totals;

@@ -141,6 +141,8 @@ std::vector<int> gradientArguments(const Program &program);
 /// Their gradients, given all values and the gradients of the results.
 std::vector<Tensor> gradients(const Program &program, const std::vector<Tensor> &values,
                               const std::vector<Tensor> &seeds);
+/// What is wrong with `gradients` by finite differences, or "".
+std::string compareWithDifferences(const Program &program);
 /// Values for the gradient of result `i`.
 Tensor makeSeed(const Program &program, int i, const Type &type);
 /// Multiply-adds, to keep programs small.
@@ -162,8 +164,9 @@ struct Outcome {
   std::vector<std::string> seen; ///< features of the compiled program: hops, corners
 };
 struct RunSettings {
-  std::string cpu = "native";
+  std::string target = "host", cpu = "native"; ///< target cuda: on gpusim
   double timeout = 20;
+  bool plain = false; ///< plain loops and kernels only
 };
 /// Compiles the program, runs all its ranks, compares.
 Outcome run(const Program &program, const RunSettings &settings);

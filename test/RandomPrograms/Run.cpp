@@ -3,6 +3,7 @@
 // Compiles a program, or its gradients, through lib/Target, runs its ranks as
 // threads through the runtime's C interface, and compares every element with the
 // evaluation.
+#include "DeviceShards.h"
 #include "Messages.h"
 
 #include "ringconv/Dialect/RingConv/Transforms/Passes.h"
@@ -175,9 +176,11 @@ struct Compiler {
         return nullptr;
       options.entry = "main_grad";
     }
+    options.target = settings.target;
     options.cpu = settings.cpu;
     options.reference = false;
-    options.vectorize = p.vectorize;
+    options.machineCode = false;
+    options.vectorize = p.vectorize && !settings.plain;
     options.overlap = p.overlap;
     options.alwaysOverlap = p.alwaysOverlap;
     options.mergeHalos = p.merge;
@@ -219,23 +222,38 @@ std::string session(const ringconv_program *program, const Program &p, const Sig
   };
   if (code)
     return error("create");
+  DeviceShards device(world.rank);
+  if (program->cuda)
+    if (std::string why = device.upload(rank.data); !why.empty())
+      return why;
   std::vector<const void *> in, parameters;
   std::vector<void *> out, again;
+  auto pointer = [&](size_t i) { return program->cuda ? device.pointer(i) : rank.data[i].data(); };
   size_t inputs = signature.inputs.size();
   for (size_t i = 0; i < inputs; ++i)
-    (signature.inputs[i].parameter ? parameters : in).push_back(rank.data[i].data());
+    (signature.inputs[i].parameter ? parameters : in).push_back(pointer(i));
   for (size_t i = inputs; i < rank.data.size(); ++i) {
-    out.push_back(rank.data[i].data());
-    again.push_back(rank.again[i - inputs].data());
+    out.push_back(pointer(i));
+    again.push_back(program->cuda ? pointer(i) : rank.again[i - inputs].data());
   }
   if (!parameters.empty() && ringconv_session_set_parameters(session, parameters.data()))
     return error("set_parameters");
-  if (ringconv_session_run(session, nullptr, in.data(), out.data()))
+  auto download = [&](bool first) {
+    std::string why;
+    for (size_t i = inputs; program->cuda && i < rank.data.size() && why.empty(); ++i)
+      why = device.download(i, first ? rank.data[i] : rank.again[i - inputs]);
+    return why;
+  };
+  if (ringconv_session_run(session, nullptr, in.data(), out.data()) || ringconv_session_synchronize(session))
     return error("run");
+  if (std::string why = download(true); !why.empty())
+    return why;
   ringconv_session_counters(session, &rank.counters);
-  if (p.twice && ringconv_session_run(session, nullptr, in.data(), again.data()))
+  if (!p.twice)
+    return "";
+  if (ringconv_session_run(session, nullptr, in.data(), again.data()) || ringconv_session_synchronize(session))
     return error("second run");
-  return "";
+  return download(false);
 }
 
 /// Boxes of one rank, by the runtime; an error where they are not what the
@@ -268,6 +286,7 @@ std::string runRanks(const ringconv_program *program, const Program &p, const Si
     world.size = ranks.size();
     world.transport = RINGCONV_TRANSPORT_THREADS;
     world.team = team;
+    world.device = RINGCONV_DEVICE_AUTO;
     worlds.push_back(world);
     Rank &rank = ranks[r];
     if (std::string why = findBoxes(program, p, signature, worlds[r], rank); !why.empty())
@@ -344,7 +363,7 @@ std::string compareResult(const Program &p, size_t index, size_t operand, const 
 }
 
 /// The same program without a cut.
-Program onOneRank(Program p) {
+Program onOneRank(Program p, bool onGPU) {
   p.mesh = {};
   for (Argument &a : p.arguments)
     a.sharding.reset();
@@ -353,8 +372,8 @@ Program onOneRank(Program p) {
       op.sharding.assign(op.sharding.size(), {});
   for (Result &r : p.results)
     r.sharding.reset();
-  // Every form of a kernel adds in one order.
-  p.vectorize = !p.vectorize;
+  // Every form of a kernel of the host adds in one order.
+  p.vectorize = onGPU ? p.vectorize : !p.vectorize;
   p.twice = p.single = false;
   return p;
 }
@@ -434,7 +453,7 @@ std::string checkMessages(const Program &p, const std::vector<Type> &types, cons
 std::string compareWithOneRank(Compiler &compiler, const Program &p, const RunSettings &settings,
                                const Signature &signature, const std::vector<Tensor> &inputs,
                                const std::vector<Rank> &ranks) {
-  Program one = onOneRank(p);
+  Program one = onOneRank(p, settings.target == "cuda");
   const ringconv_program *program = compiler.compile(one, settings);
   if (!program)
     return "does not compile for one rank: " + compiler.errors;
@@ -476,6 +495,8 @@ Outcome randprog::run(const Program &p, const RunSettings &settings) {
   for (const Result &r : p.results)
     expected.push_back(values[r.value]);
   if (p.gradient) {
+    if (std::string why = compareWithDifferences(p); !why.empty())
+      return {false, why, {}};
     std::vector<Tensor> seeds;
     for (size_t i = 0; i < p.results.size(); ++i)
       seeds.push_back(makeSeed(p, int(i), (*types)[p.results[i].value]));

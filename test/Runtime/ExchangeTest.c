@@ -252,6 +252,82 @@ static int32_t all_reduces(ringconv_context *c, void *const *in, void *const *ou
   return 0;
 }
 
+/* A tensor of a sum: its terms begin at number `base`, its rows have gaps. */
+typedef struct tensor {
+  int64_t base, rows, columns, stride;
+  double *data;
+} tensor;
+
+static void fill_tensor(tensor *t, int64_t r) {
+  t->data = malloc((size_t)(t->rows * t->stride) * 8);
+  for (int64_t i = 0; i < t->rows * t->stride; ++i)
+    t->data[i] = term(r, t->base + i);
+}
+
+static bool is_sum(const tensor *t, int64_t r, const int64_t *members, int64_t count) {
+  for (int64_t i = 0; i < t->rows * t->stride; ++i) {
+    bool outside = i % t->stride >= t->columns;
+    double sum = term(outside ? r : members[0], t->base + i);
+    for (int64_t m = 1; m < (outside ? 1 : count); ++m)
+      sum += term(members[m], t->base + i);
+    if (t->data[i] != sum)
+      return false;
+  }
+  return true;
+}
+
+static int32_t start_sum(ringconv_context *c, int64_t exchange, uint64_t axes, const tensor *tensors, int64_t count) {
+  TRY(ringconv_rt_sum(c, exchange, axes, RINGCONV_F64));
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t shape[] = {tensors[i].rows, tensors[i].columns, tensors[i].stride, 1};
+    TRY(ringconv_rt_sum_tensor(c, exchange, tensors[i].data, 2, shape));
+  }
+  return ringconv_rt_sum_start(c, exchange);
+}
+
+/* Several tensors in a sum, two sums in flight, of one round and of two, another
+ * sum and other messages between. */
+static int32_t sums_in_flight_over(ringconv_context *c, void *const *in, uint64_t axes) {
+  int64_t r = position_of(in), members[MAX_RANKS], count = members_of(r, axes, members);
+  tensor small[] = {{0, 3, 5, 9, NULL}, {100, 1, 7, 7, NULL}, {200, 0, 4, 4, NULL}};
+  tensor large[] = {{300, 40, 129, 131, NULL}, {9000, 1, 1000, 1000, NULL}}, between = {20000, 30, 40, 40, NULL};
+  int64_t shape[] = {between.rows, between.columns, between.stride, 1};
+  for (int i = 0; i < 3; ++i)
+    fill_tensor(&small[i], r);
+  for (int i = 0; i < 2; ++i)
+    fill_tensor(&large[i], r);
+  fill_tensor(&between, r);
+  int32_t code = start_sum(c, 7, axes, small, 3);
+  if (!code)
+    code = start_sum(c, 8, axes, large, 2);
+  if (!code)
+    code = ring_reversed(c, in, NULL);
+  if (!code)
+    code = ringconv_rt_all_reduce(c, 9, axes, RINGCONV_F64, between.data, 2, shape);
+  if (!code)
+    code = ringconv_rt_sum_wait(c, 8);
+  if (!code)
+    code = ringconv_rt_sum_wait(c, 7);
+  bool right = is_sum(&between, r, members, count);
+  for (int i = 0; i < 3; ++i)
+    right &= is_sum(&small[i], r, members, count);
+  for (int i = 0; i < 2; ++i)
+    right &= is_sum(&large[i], r, members, count);
+  for (int i = 0; i < 3; ++i)
+    free(small[i].data);
+  for (int i = 0; i < 2; ++i)
+    free(large[i].data);
+  free(between.data);
+  return code || right ? code : WRONG;
+}
+
+static int32_t sums_in_flight(ringconv_context *c, void *const *in, void *const *out) {
+  (void)out;
+  for (uint64_t axes = 0; axes < 4; ++axes)
+    TRY(sums_in_flight_over(c, in, axes));
+  return 0;
+}
+
 /* Uneven parts of the columns, the second member's is empty; the source has a
  * gap between rows, the result lies backwards. */
 static int32_t scatter_case(ringconv_context *c, void *const *in, uint64_t axes) {
@@ -367,6 +443,7 @@ static void all_on_mesh(int64_t a, int64_t b) {
   on_mesh("in_flight", in_flight, 3, 3); /* sessions that follow each other on one team */
   on_mesh("random_boxes", random_boxes, 1, 10);
   on_mesh("all_reduces", all_reduces, 1, 2);
+  on_mesh("sums_in_flight", sums_in_flight, 2, 3);
   on_mesh("reduce_scatters", reduce_scatters, 1, 5);
   check_counters();
   permuted();

@@ -124,8 +124,9 @@ def test_flags():
             (["--seed=18446744073709551616"], "no number"), (["--repeat=0"], "expected 1 to"),
             (["--repeat=1.5"], "no number"), (["--timeout=0"], "no time"), (["--timeout=inf"], "no number"),
             (["--transport=tcp"], "'tcp', expected auto, threads or mpi"), (["--json="], "no file is named"),
-            (["--params=p.npz"], "--params is not available yet"), (["--graph"], "--graph is not available yet"),
-            (["--simulate"], "--simulate is not available yet"), (["--seed"], "--seed needs a value"),
+            (["--params=p.st"], "p.st: No such file or directory"), (["--params="], "--params: no file is named"),
+            (["--graph"], "--graph needs a program for GPUs"),
+            (["--simulate"], "--simulate needs a program for GPUs"), (["--seed"], "--seed needs a value"),
             (["--check=1"], "--check=1"), (["--fast"], "'--fast'"), (["-x"], "'-x'"), (["word"], "unexpected word 'word'"),
             (["--output=0=/nowhere/y.npy"], "/nowhere/y.npy: No such file or directory"),
             (["--output=0=."], "a folder"), (["--output=0=/dev/null"], "no plain file")]:
@@ -159,6 +160,43 @@ def test_bad_files():
     os.mkfifo("pipe")
     refused("pipe", "pipe: no plain file", "--input=x=pipe")
     check("no output of bad files", not glob.glob("z.npy*"))
+
+
+def safetensors(entries, body, pad=0):
+    header = json.dumps(entries).encode() + b" " * pad
+    return struct.pack("<Q", len(header)) + header + body
+
+
+def test_params():
+    """The parameter k from a safetensors file is the one from an .npy file."""
+    body = struct.pack("<9f", *K)
+    entry = {"dtype": "F32", "shape": [3, 3], "data_offsets": [4, 40]}
+    other = {"dtype": "I8", "shape": [4], "data_offsets": [0, 4]}
+    open("x.npy", "wb").write(npy(X, (H, W)))
+    open("k.npy", "wb").write(npy(K, (3, 3)))
+    open("zeros.npy", "wb").write(npy([0.0] * 9, (3, 3)))
+    good = safetensors({"__metadata__": {"a": "b"}, "other \u00e9": other, "k": entry}, b"abcd" + body)
+    # One byte more of header: the data lies at an odd address.
+    odd = safetensors({"other": other, "k": entry}, b"abcd" + body, pad=1)
+    for name, data in (("good", good), ("odd", odd)):
+        open(name + ".st", "wb").write(data)
+        for mesh in ("1x1", "2x3"):
+            r = run("--input=x=x.npy", f"--params={name}.st", "--output=0=y.npy", "--check", mesh=mesh)
+            wrong = max(abs(a - b) for a, b in zip(read_npy("y.npy", "f"), expected())) if r.code == 0 else None
+            check(f"params {name} on {mesh}", wrong is not None and wrong < 1e-4, r)
+    r = run("--input=x=x.npy", "--input=k=zeros.npy", "--params=good.st", "--output=0=y.npy")
+    check("an input goes before params", r.code == 0 and not any(read_npy("y.npy", "f")), r)
+    change = lambda **words: safetensors({"k": {**entry, **words}}, b"abcd" + body)
+    for name, data, text in (
+            ("type", change(dtype="F64"), "'k' has dtype F64, expected F32 for input 1 (k)"),
+            ("shape", change(shape=[9]), "'k' has shape [9], expected [3, 3] for input 1 (k)"),
+            ("place", change(data_offsets=[8, 44]), "'k' lies at bytes 8 to 44 of 40"),
+            ("size", change(data_offsets=[0, 40]), "which cannot be"),
+            ("lacking", safetensors({"K": entry}, body), "no tensor is called 'k', for input 1 (k)"),
+            ("json", good.replace(b'{"__m', b'{ __m'), "its header is no JSON of tensors"),
+            ("cut", good[:30], "its header does not fit into 30 bytes"), ("empty", b"", "expected a safetensors file")):
+        open(name + ".st", "wb").write(data)
+        refused(f"params {name}", text, "--input=x=x.npy", f"--params={name}.st")
 
 
 def test_outputs_fail():
@@ -310,6 +348,24 @@ def test_mpi_only(how, launch):
     check(f"{how} alone", r.code == 0 or how == "openmpi", r)
 
 
+def test_hybrid(how, launch):
+    """Threads in each of several processes: what one rank does wrong ends those of its process and of the others."""
+    for mesh, count, each in (("2x2", 2, 2), ("2x3", 2, 3), ("3x2", 3, 2)):
+        r = run("--check", "--repeat=3", f"--ranks-per-process={each}", mesh=mesh, launcher=launch(f"1x{count}"))
+        check(f"{how} {count} x {each} ranks", r.code == 0 and r.out.count("bit-identical") == 2, r)
+    for kind, wanted in (("error", "rank {r}: the program failed with code 7"), ("size", "expected"),
+                         ("silent", "exchange 3: no message from rank {r} within 1 s"), ("wrong", "max error 1, bound")):
+        for rank in [0, 3]:
+            begin = time.time()
+            r = run("--timeout=1", "--check", "--output=0=z.npy", "--ranks-per-process=2", mesh="2x2",
+                    fault=f"{kind}:{rank}", launcher=launch("1x2"))
+            named = any(wanted.format(r=rank) in e for e in r.errors) and time.time() - begin < 11
+            check(f"{how} {kind} on rank {rank} of two processes", r.code not in (0, None) and named, r)
+            check(f"{how} {kind} on rank {rank} of two processes: nothing left", not glob.glob("z.npy*"))
+    r = run("--ranks-per-process=0", mesh="2x2", launcher=launch("1x2"))
+    check(f"{how} no ranks per process", "--ranks-per-process: 0 ranks, expected 1 to 4096" in r.err, r)
+
+
 def test_without_cleaning_launcher(how, launch):
     """A launcher that leaves the others alone when one is gone: they end by themselves."""
     flag = {"mpich": "-disable-auto-cleanup", "openmpi": "--enable-recovery"}[how]
@@ -352,6 +408,7 @@ def main():
             if how == "threads":
                 test_flags()
                 test_bad_files()
+                test_params()
                 test_outputs_fail()
                 test_too_much()
             test_runs(how, launch)
@@ -360,6 +417,7 @@ def main():
             test_interrupt(how, launch)
             if how != "threads":
                 test_mpi_only(how, launch)
+                test_hybrid(how, launch)
                 test_without_cleaning_launcher(how, launch)
         os.chdir("/")
     print(f"{passed} passed, {failed} failed")

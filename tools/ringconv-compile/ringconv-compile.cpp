@@ -36,6 +36,8 @@ static cl::list<std::string> gpuArch("gpu-arch", cl::desc("sm_80,...: GPUs to co
 static cl::opt<std::string> report("report", cl::desc("JSON file: what was chosen per operation and rank"),
                                    cl::cat(category));
 static cl::opt<bool> remarks("remarks", cl::desc("print what was chosen"), cl::cat(category));
+static cl::opt<std::string> remarksFilter("remarks-filter", cl::desc("print the remarks that match"),
+                                          cl::value_desc("regex"), cl::cat(category));
 static cl::opt<bool> noVectorize("no-vectorize", cl::desc("plain loops and kernels only"), cl::cat(category));
 static cl::opt<bool> noOverlap("no-overlap", cl::desc("no computation while halos travel"), cl::cat(category));
 static cl::opt<bool> noMerge("no-merge-halos", cl::desc("one exchange per tensor"), cl::cat(category));
@@ -49,7 +51,12 @@ static int compile() {
   DialectRegistry registry;
   registerDialects(registry);
   MLIRContext context(registry);
-  printDiagnostics(context, remarks);
+  RemarkFilter filter;
+  if (remarks)
+    filter.all();
+  if (!remarksFilter.empty() && !filter.only(tool, remarksFilter))
+    return 1;
+  printDiagnostics(context, filter);
   OwningOpRef<ModuleOp> module = readProgram(tool, input, context);
   if (!module)
     return 1;

@@ -70,7 +70,7 @@ static int run() {
   DialectRegistry registry;
   registerDialects(registry);
   MLIRContext context(registry);
-  printDiagnostics(context, false);
+  printDiagnostics(context);
   std::vector<draw::Remark> remarks;
   collectRemarks(context, remarks);
   OwningOpRef<ModuleOp> module = readProgram(tool, input, context);

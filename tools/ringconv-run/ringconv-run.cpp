@@ -19,6 +19,8 @@ struct Arguments {
   SmallVector<std::string> gpuArchs;
   ringconv::CompileOptions options;
   std::vector<char *> run;
+  const char *remarksFilter = nullptr;
+  ringconv::RemarkFilter remarks;
   bool badMesh = false; ///< an empty one was given
 };
 
@@ -35,6 +37,7 @@ constexpr const char *compileHelp =
     "  --no-merge-halos         one exchange per tensor\n"
     "  --count-multiply-adds    count them at run time\n"
     "  --remarks                print what the compiler chose\n"
+    "  --remarks-filter=REGEX   print the remarks that match\n"
     "and the run flags:\n";
 
 /// The value of `--name=value` or `--name value`; null if `argv[i]` is another
@@ -79,7 +82,9 @@ bool takeFlag(int argc, char **argv, int &i, Arguments &args) {
   if (word == "--count-multiply-adds")
     return o.countMultiplyAdds = true, true;
   if (word == "--remarks")
-    return o.remarks = true, true;
+    return args.remarks.all(), true;
+  if (const char *v = valueOf("remarks-filter", argc, argv, i))
+    return args.remarksFilter = v, true;
   return false;
 }
 
@@ -87,7 +92,7 @@ FailureOr<ringconv::LoadedProgram> compile(const Arguments &args) {
   DialectRegistry registry;
   ringconv::registerDialects(registry);
   MLIRContext context(registry);
-  ringconv::printDiagnostics(context, args.options.remarks);
+  ringconv::printDiagnostics(context, args.remarks);
   OwningOpRef<ModuleOp> module = ringconv::readProgram("ringconv-run", args.input, context);
   if (!module)
     return failure();
@@ -107,6 +112,7 @@ int main(int argc, char **argv) {
   Arguments args;
   args.options.cpu = "native";
   args.options.reference = false;
+  args.options.machineCode = false; // the driver compiles PTX itself
   args.run.push_back(argv[0]);
   for (int i = 1; i < argc; ++i) {
     StringRef word = argv[i];
@@ -131,6 +137,8 @@ int main(int argc, char **argv) {
     return ringconv::reportError("ringconv-run", "expected an MLIR file; see --help");
   if (args.badMesh)
     return ringconv::reportError("ringconv-run", "--mesh: expected axis=extent,..., got ''");
+  if (args.remarksFilter && !args.remarks.only("ringconv-run", args.remarksFilter))
+    return 1;
   StringRef target = args.options.target;
   if (target != "host" && target != "cuda")
     return ringconv::reportError("ringconv-run", "--target=" + target + " is not available, expected host or cuda");

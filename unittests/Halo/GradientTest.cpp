@@ -3,9 +3,9 @@
 // Windows of gradients read what the forward windows say that they must, and
 // folds bring each position to the element that it was read from: both against
 // the padded dimension, element by element.
-#include "ringconv/Halo/Fold.h"
 #include "ringconv/Halo/Gradient.h"
 #include "Reference.h"
+#include "ringconv/Halo/Fold.h"
 
 #include <gtest/gtest.h>
 
@@ -33,8 +33,8 @@ Reads readsOf(const Window &w, int64_t size) {
 /// A window with outputs.
 Window drawWindow(Random &random, int64_t size, bool borders) {
   for (;;) {
-    Window w{draw(random, 1, 5), draw(random, 1, 4), draw(random, 1, 3), draw(random, 1, 3), draw(random, -3, 7),
-             draw(random, -3, 7)};
+    Window w{draw(random, 1, 5), draw(random, 1, 4),  draw(random, 1, 3),
+             draw(random, 1, 3), draw(random, -3, 7), draw(random, -3, 7)};
     if (borders && draw(random, 0, 1)) {
       w.border = Border(draw(random, 1, 3));
       w.baseDilation = 1;

@@ -66,6 +66,7 @@ namespace {
 /// A dimension that windows read, and the elements that each part reads of it.
 struct Reads {
   MeshDim dim;
+  std::vector<Piece> pieces;
   Cuts cuts;
   std::vector<std::set<int64_t>> elements;
 };
@@ -74,7 +75,7 @@ struct Reads {
 /// Every tap of every output, one by one. Border: zero or circular.
 static Reads readsOf(const Window &w, const Cuts &cuts, std::vector<int64_t> axes) {
   Cuts outputs = anchoredOutputs(w, cuts);
-  Reads reads{{std::move(axes), Table::of(cuts.bounds), plan(w, cuts, outputs).pieces}, cuts, {}};
+  Reads reads{{std::move(axes), Table::of(cuts.bounds)}, plan(w, cuts, outputs).pieces, cuts, {}};
   for (int64_t part = 0; part < cuts.parts(); ++part) {
     std::set<int64_t> &elements = reads.elements.emplace_back();
     for (int64_t o = outputs.part(part).begin; o < outputs.part(part).end; ++o)
@@ -99,7 +100,7 @@ static int64_t countOwned(const Reads &reads, int64_t from, int64_t to) {
 
 static void expectMessages(const std::vector<int64_t> &extents, const Reads &rows, const Reads &columns) {
   // A leading dimension of 5 elements is cut by the first axis and not read beyond its parts.
-  MeshDim batch{{0}, Table::of(Cuts::balanced(5, extents[0]).bounds), {}};
+  MeshDim batch{{0}, Table::of(Cuts::balanced(5, extents[0]).bounds)};
   std::vector<Message> expected;
   for (int64_t from = 0; from < numRanks(extents); ++from)
     for (int64_t to = 0; to < numRanks(extents); ++to) {
@@ -112,7 +113,8 @@ static void expectMessages(const std::vector<int64_t> &extents, const Reads &row
       if (elements)
         expected.push_back({from, to, elements});
     }
-  EXPECT_EQ(messages(extents, {batch, rows.dim, columns.dim}), expected);
+  std::vector<ExchangeDim> exchange{{1, rows.dim.axes, rows.pieces}, {2, columns.dim.axes, columns.pieces}};
+  EXPECT_EQ(messages(extents, {batch, rows.dim, columns.dim}, exchange), expected);
 }
 
 TEST(HaloMesh, MessagesAreWhatIsReadAndNotOwned) {

@@ -69,45 +69,35 @@ typedef struct {
   unsigned char reserved[54];
 } CUmemPoolProps;
 
-#define GPUSIM_RESULTS(X)                                                      \
-  X(CUDA_SUCCESS, 0, "no error")                                               \
-  X(CUDA_ERROR_INVALID_VALUE, 1, "invalid argument")                           \
-  X(CUDA_ERROR_OUT_OF_MEMORY, 2, "out of memory")                              \
-  X(CUDA_ERROR_NOT_INITIALIZED, 3, "initialization error")                     \
-  X(CUDA_ERROR_NO_DEVICE, 100, "no CUDA-capable device is detected")           \
-  X(CUDA_ERROR_INVALID_DEVICE, 101, "invalid device ordinal")                  \
-  X(CUDA_ERROR_INVALID_IMAGE, 200, "device kernel image is invalid")           \
-  X(CUDA_ERROR_INVALID_CONTEXT, 201, "invalid device context")                 \
-  X(CUDA_ERROR_NO_BINARY_FOR_GPU, 209,                                         \
-    "no kernel image is available for execution on the device")                \
-  X(CUDA_ERROR_INVALID_PTX, 218, "a PTX JIT compilation failed")               \
-  X(CUDA_ERROR_FILE_NOT_FOUND, 301, "file not found")                          \
-  X(CUDA_ERROR_INVALID_HANDLE, 400, "invalid resource handle")                 \
-  X(CUDA_ERROR_NOT_FOUND, 500, "named symbol not found")                       \
-  X(CUDA_ERROR_NOT_READY, 600, "device not ready")                             \
-  X(CUDA_ERROR_ILLEGAL_ADDRESS, 700,                                           \
-    "an illegal memory access was encountered")                                \
-  X(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, 701,                                   \
-    "too many resources requested for launch")                                 \
-  X(CUDA_ERROR_LAUNCH_TIMEOUT, 702, "the launch timed out and was terminated") \
-  X(CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED, 704,                               \
-    "peer access is already enabled")                                          \
-  X(CUDA_ERROR_PEER_ACCESS_NOT_ENABLED, 705,                                   \
-    "peer access has not been enabled")                                        \
-  X(CUDA_ERROR_ASSERT, 710, "device-side assert triggered")                    \
-  X(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, 712,                            \
-    "part or all of the requested memory range is already mapped")             \
-  X(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, 713,                                \
-    "pointer does not correspond to a registered memory region")               \
-  X(CUDA_ERROR_ILLEGAL_INSTRUCTION, 715,                                       \
-    "an illegal instruction was encountered")                                  \
-  X(CUDA_ERROR_MISALIGNED_ADDRESS, 716, "misaligned address")                  \
-  X(CUDA_ERROR_LAUNCH_FAILED, 719, "unspecified launch failure")               \
-  X(CUDA_ERROR_NOT_SUPPORTED, 801, "operation not supported")                  \
-  X(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, 900,                                \
-    "operation not permitted when stream is capturing")                        \
-  X(CUDA_ERROR_STREAM_CAPTURE_UNJOINED, 904,                                   \
-    "capturing stream has unjoined work")                                      \
+#define GPUSIM_RESULTS(X)                                                                                              \
+  X(CUDA_SUCCESS, 0, "no error")                                                                                       \
+  X(CUDA_ERROR_INVALID_VALUE, 1, "invalid argument")                                                                   \
+  X(CUDA_ERROR_OUT_OF_MEMORY, 2, "out of memory")                                                                      \
+  X(CUDA_ERROR_NOT_INITIALIZED, 3, "initialization error")                                                             \
+  X(CUDA_ERROR_NO_DEVICE, 100, "no CUDA-capable device is detected")                                                   \
+  X(CUDA_ERROR_INVALID_DEVICE, 101, "invalid device ordinal")                                                          \
+  X(CUDA_ERROR_INVALID_IMAGE, 200, "device kernel image is invalid")                                                   \
+  X(CUDA_ERROR_INVALID_CONTEXT, 201, "invalid device context")                                                         \
+  X(CUDA_ERROR_NO_BINARY_FOR_GPU, 209, "no kernel image is available for execution on the device")                     \
+  X(CUDA_ERROR_INVALID_PTX, 218, "a PTX JIT compilation failed")                                                       \
+  X(CUDA_ERROR_FILE_NOT_FOUND, 301, "file not found")                                                                  \
+  X(CUDA_ERROR_INVALID_HANDLE, 400, "invalid resource handle")                                                         \
+  X(CUDA_ERROR_NOT_FOUND, 500, "named symbol not found")                                                               \
+  X(CUDA_ERROR_NOT_READY, 600, "device not ready")                                                                     \
+  X(CUDA_ERROR_ILLEGAL_ADDRESS, 700, "an illegal memory access was encountered")                                       \
+  X(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, 701, "too many resources requested for launch")                                \
+  X(CUDA_ERROR_LAUNCH_TIMEOUT, 702, "the launch timed out and was terminated")                                         \
+  X(CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED, 704, "peer access is already enabled")                                     \
+  X(CUDA_ERROR_PEER_ACCESS_NOT_ENABLED, 705, "peer access has not been enabled")                                       \
+  X(CUDA_ERROR_ASSERT, 710, "device-side assert triggered")                                                            \
+  X(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, 712, "part or all of the requested memory range is already mapped")     \
+  X(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, 713, "pointer does not correspond to a registered memory region")           \
+  X(CUDA_ERROR_ILLEGAL_INSTRUCTION, 715, "an illegal instruction was encountered")                                     \
+  X(CUDA_ERROR_MISALIGNED_ADDRESS, 716, "misaligned address")                                                          \
+  X(CUDA_ERROR_LAUNCH_FAILED, 719, "unspecified launch failure")                                                       \
+  X(CUDA_ERROR_NOT_SUPPORTED, 801, "operation not supported")                                                          \
+  X(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, 900, "operation not permitted when stream is capturing")                    \
+  X(CUDA_ERROR_STREAM_CAPTURE_UNJOINED, 904, "capturing stream has unjoined work")                                     \
   X(CUDA_ERROR_UNKNOWN, 999, "unknown error")
 
 #ifdef GPUSIM_ABI_TEST
@@ -134,8 +124,7 @@ typedef struct {
   size_t bytes;
   int writes;
 } gpusimBuffer;
-CUresult gpusimSubmit(CUstream stream, const char *what, void (*run)(void *),
-                      void (*drop)(void *), void *data,
+CUresult gpusimSubmit(CUstream stream, const char *what, void (*run)(void *), void (*drop)(void *), void *data,
                       const gpusimBuffer *buffers, size_t numBuffers);
 /* Host address of device bytes; null if they are not one live allocation. */
 void *gpusimHostAddress(CUdeviceptr ptr, size_t bytes);

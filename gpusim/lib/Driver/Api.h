@@ -9,27 +9,27 @@
 #define GPUSIM_EXPORT extern "C" __attribute__((visibility("default")))
 
 /// Fails unless the driver is initialised.
-#define NEED_INIT                                                              \
-  if (!gpusim::State::get().ready())                                           \
+#define NEED_INIT                                                                                                      \
+  if (!gpusim::State::get().ready())                                                                                   \
   return CUDA_ERROR_NOT_INITIALIZED
 
 /// Defines `context`, the current one; reports its sticky error.
-#define NEED_CONTEXT                                                           \
-  NEED_INIT;                                                                   \
-  CUctx_st *context = gpusim::State::current();                                \
-  if (!context)                                                                \
-    return CUDA_ERROR_INVALID_CONTEXT;                                         \
-  if (int stickyError = context->sticky)                                       \
+#define NEED_CONTEXT                                                                                                   \
+  NEED_INIT;                                                                                                           \
+  CUctx_st *context = gpusim::State::current();                                                                        \
+  if (!context)                                                                                                        \
+    return CUDA_ERROR_INVALID_CONTEXT;                                                                                 \
+  if (int stickyError = context->sticky)                                                                               \
   return stickyError
 
 /// Defines `stream` from a handle.
-#define NEED_STREAM(handle)                                                    \
-  CUstream stream = gpusim::State::get().stream(handle);                       \
-  if (!stream)                                                                 \
+#define NEED_STREAM(handle)                                                                                            \
+  CUstream stream = gpusim::State::get().stream(handle);                                                               \
+  if (!stream)                                                                                                         \
   return CUDA_ERROR_INVALID_HANDLE
 
-#define NEED(condition, error)                                                 \
-  if (!(condition))                                                            \
+#define NEED(condition, error)                                                                                         \
+  if (!(condition))                                                                                                    \
   return error
 
 #endif // GPUSIM_DRIVER_API_H

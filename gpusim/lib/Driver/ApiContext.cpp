@@ -23,9 +23,9 @@ GPUSIM_EXPORT CUresult cuGetErrorName(CUresult error, const char **text) {
   NEED(text, CUDA_ERROR_INVALID_VALUE);
   *text = nullptr;
   switch (error) {
-#define NAME(name, value, words)                                               \
-  case value:                                                                  \
-    *text = #name;                                                             \
+#define NAME(name, value, words)                                                                                       \
+  case value:                                                                                                          \
+    *text = #name;                                                                                                     \
     return CUDA_SUCCESS;
     GPUSIM_RESULTS(NAME)
 #undef NAME
@@ -37,9 +37,9 @@ GPUSIM_EXPORT CUresult cuGetErrorString(CUresult error, const char **text) {
   NEED(text, CUDA_ERROR_INVALID_VALUE);
   *text = nullptr;
   switch (error) {
-#define WORDS(name, value, words)                                              \
-  case value:                                                                  \
-    *text = words;                                                             \
+#define WORDS(name, value, words)                                                                                      \
+  case value:                                                                                                          \
+    *text = words;                                                                                                     \
     return CUDA_SUCCESS;
     GPUSIM_RESULTS(WORDS)
 #undef WORDS
@@ -58,8 +58,7 @@ static void *findEntry(const std::string &name) {
 }
 
 /// A plain name means its newest form that the caller's version knows.
-GPUSIM_EXPORT CUresult cuGetProcAddress_v2(const char *symbol, void **fn,
-                                           int version, unsigned long long,
+GPUSIM_EXPORT CUresult cuGetProcAddress_v2(const char *symbol, void **fn, int version, unsigned long long,
                                            int *status) {
   NEED(symbol && fn, CUDA_ERROR_INVALID_VALUE);
   std::string name = symbol;
@@ -76,8 +75,7 @@ GPUSIM_EXPORT CUresult cuGetProcAddress_v2(const char *symbol, void **fn,
     *status = *fn ? 0 : 1; // SUCCESS, SYMBOL_NOT_FOUND
   return *fn ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
-GPUSIM_EXPORT CUresult cuGetProcAddress(const char *symbol, void **fn,
-                                        int version, unsigned long long flags) {
+GPUSIM_EXPORT CUresult cuGetProcAddress(const char *symbol, void **fn, int version, unsigned long long flags) {
   return cuGetProcAddress_v2(symbol, fn, version, flags, nullptr);
 }
 
@@ -126,8 +124,7 @@ GPUSIM_EXPORT CUresult cuDeviceGetPCIBusId(char *id, int len, CUdevice d) {
   snprintf(id, len, "0000:%02x:00.0", d + 1);
   return CUDA_SUCCESS;
 }
-GPUSIM_EXPORT CUresult cuDeviceComputeCapability(int *major, int *minor,
-                                                 CUdevice d) {
+GPUSIM_EXPORT CUresult cuDeviceComputeCapability(int *major, int *minor, CUdevice d) {
   NEED_INIT;
   NEED(State::get().device(d), CUDA_ERROR_INVALID_DEVICE);
   NEED(major && minor, CUDA_ERROR_INVALID_VALUE);
@@ -137,15 +134,13 @@ GPUSIM_EXPORT CUresult cuDeviceComputeCapability(int *major, int *minor,
 }
 GPUSIM_EXPORT CUresult cuDeviceCanAccessPeer(int *can, CUdevice a, CUdevice b) {
   NEED_INIT;
-  NEED(State::get().device(a) && State::get().device(b),
-       CUDA_ERROR_INVALID_DEVICE);
+  NEED(State::get().device(a) && State::get().device(b), CUDA_ERROR_INVALID_DEVICE);
   *can = a != b;
   return CUDA_SUCCESS;
 }
 
 /// Values by CUdevice_attribute; those not listed are 0.
-GPUSIM_EXPORT CUresult cuDeviceGetAttribute(int *value, int attribute,
-                                            CUdevice d) {
+GPUSIM_EXPORT CUresult cuDeviceGetAttribute(int *value, int attribute, CUdevice d) {
   NEED_INIT;
   NEED(State::get().device(d), CUDA_ERROR_INVALID_DEVICE);
   NEED(value && attribute > 0 && attribute < 200, CUDA_ERROR_INVALID_VALUE);
@@ -232,8 +227,7 @@ GPUSIM_EXPORT CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice d, unsigned) {
   NEED(State::get().device(d), CUDA_ERROR_INVALID_DEVICE);
   return CUDA_SUCCESS;
 }
-GPUSIM_EXPORT CUresult cuDevicePrimaryCtxGetState(CUdevice d, unsigned *flags,
-                                                  int *active) {
+GPUSIM_EXPORT CUresult cuDevicePrimaryCtxGetState(CUdevice d, unsigned *flags, int *active) {
   NEED_INIT;
   Device *device = State::get().device(d);
   NEED(device, CUDA_ERROR_INVALID_DEVICE);
@@ -269,8 +263,7 @@ GPUSIM_EXPORT CUresult cuCtxPopCurrent_v2(CUcontext *out) {
   }
   return CUDA_SUCCESS;
 }
-GPUSIM_EXPORT CUresult cuCtxCreate_v2(CUcontext *out, unsigned flags,
-                                      CUdevice d) {
+GPUSIM_EXPORT CUresult cuCtxCreate_v2(CUcontext *out, unsigned flags, CUdevice d) {
   NEED_INIT;
   Device *device = State::get().device(d);
   NEED(device, CUDA_ERROR_INVALID_DEVICE);
@@ -278,8 +271,7 @@ GPUSIM_EXPORT CUresult cuCtxCreate_v2(CUcontext *out, unsigned flags,
   *out = State::get().createContext(*device, flags, false);
   return cuCtxPushCurrent_v2(*out);
 }
-GPUSIM_EXPORT CUresult cuCtxCreate_v4(CUcontext *out, void *, unsigned flags,
-                                      CUdevice d) {
+GPUSIM_EXPORT CUresult cuCtxCreate_v4(CUcontext *out, void *, unsigned flags, CUdevice d) {
   return cuCtxCreate_v2(out, flags, d);
 }
 GPUSIM_EXPORT CUresult cuCtxDestroy_v2(CUcontext c) {
@@ -344,16 +336,12 @@ GPUSIM_EXPORT CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest) {
 }
 GPUSIM_EXPORT CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned) {
   NEED_CONTEXT;
-  NEED(State::get().isContext(peer) && peer->device != context->device,
-       CUDA_ERROR_INVALID_CONTEXT);
-  return context->peers.insert(peer).second
-             ? CUDA_SUCCESS
-             : CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
+  NEED(State::get().isContext(peer) && peer->device != context->device, CUDA_ERROR_INVALID_CONTEXT);
+  return context->peers.insert(peer).second ? CUDA_SUCCESS : CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
 }
 GPUSIM_EXPORT CUresult cuCtxDisablePeerAccess(CUcontext peer) {
   NEED_CONTEXT;
-  return context->peers.erase(peer) ? CUDA_SUCCESS
-                                    : CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
+  return context->peers.erase(peer) ? CUDA_SUCCESS : CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
 }
 GPUSIM_EXPORT CUresult cuProfilerStart(void) { return CUDA_SUCCESS; }
 GPUSIM_EXPORT CUresult cuProfilerStop(void) { return CUDA_SUCCESS; }

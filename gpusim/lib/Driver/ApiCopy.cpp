@@ -22,20 +22,17 @@ struct Copy {
 enum class Mode { Sync, Async };
 
 /// The allocation that holds all rows, or null for plain host memory.
-bool resolve(const Side &s, uint64_t width, uint64_t height, AllocationRef &a,
-             const std::string &name) {
+bool resolve(const Side &s, uint64_t width, uint64_t height, AllocationRef &a, const std::string &name) {
   uint64_t span = (height - 1) * s.pitch + width;
   a = MemorySpace::get().findRange(s.address, span);
   if (a || !s.device)
     return true;
-  State::get().report(
-      name + ": " + std::to_string(span) +
-      " bytes out of bounds: " + MemorySpace::get().explain(s.address, span));
+  State::get().report(name + ": " + std::to_string(span) +
+                      " bytes out of bounds: " + MemorySpace::get().explain(s.address, span));
   return false;
 }
 
-void addRows(Operation &op, const AllocationRef &a, const Side &s,
-             uint64_t width, uint64_t height, bool write) {
+void addRows(Operation &op, const AllocationRef &a, const Side &s, uint64_t width, uint64_t height, bool write) {
   if (!a)
     return;
   AccessSet set;
@@ -57,14 +54,12 @@ uint8_t *bytesAt(const AllocationRef &a, uint64_t address) {
 
 CUresult runCopy(const Copy &c, Operation &op) {
   AllocationRef dst, src;
-  if (!resolve(c.dst, c.width, c.height, dst, c.name) ||
-      !resolve(c.src, c.width, c.height, src, c.name))
+  if (!resolve(c.dst, c.width, c.height, dst, c.name) || !resolve(c.src, c.width, c.height, src, c.name))
     return CUDA_ERROR_ILLEGAL_ADDRESS;
   addRows(op, src, c.src, c.width, c.height, false);
   addRows(op, dst, c.dst, c.width, c.height, true);
   for (uint64_t y = 0; y < c.height; ++y) {
-    uint64_t to = c.dst.address + y * c.dst.pitch,
-             from = c.src.address + y * c.src.pitch;
+    uint64_t to = c.dst.address + y * c.dst.pitch, from = c.src.address + y * c.src.pitch;
     memmove(bytesAt(dst, to), bytesAt(src, from), c.width);
     if (dst && src)
       MemorySpace::copyValid(*dst, to, *src, from, c.width);
@@ -80,12 +75,10 @@ CUresult copy(const Copy &c, CUstream handle, Mode mode) {
     return CUDA_SUCCESS;
   NEED(c.dst.address && c.src.address, CUDA_ERROR_INVALID_VALUE);
   AllocationRef a;
-  if (!resolve(c.dst, c.width, c.height, a, c.name) ||
-      !resolve(c.src, c.width, c.height, a, c.name))
+  if (!resolve(c.dst, c.width, c.height, a, c.name) || !resolve(c.src, c.width, c.height, a, c.name))
     return CUDA_ERROR_INVALID_VALUE;
   if (mode == Mode::Sync)
-    return State::get().submitAndWait(
-        context, c.name, [c](Operation &op) { return runCopy(c, op); });
+    return State::get().submitAndWait(context, c.name, [c](Operation &op) { return runCopy(c, op); });
   NEED_STREAM(handle);
   // A copy from pageable memory has taken its bytes when the call returns;
   // only pinned memory is read later.
@@ -94,16 +87,12 @@ CUresult copy(const Copy &c, CUstream handle, Mode mode) {
     Copy staged = c;
     auto bytes = std::make_shared<std::vector<uint8_t>>(c.width * c.height);
     for (uint64_t y = 0; y < c.height; ++y)
-      memcpy(bytes->data() + y * c.width,
-             (const void *)(c.src.address + y * c.src.pitch), c.width);
+      memcpy(bytes->data() + y * c.width, (const void *)(c.src.address + y * c.src.pitch), c.width);
     staged.src.address = (uint64_t)bytes->data();
     staged.src.pitch = c.width;
-    return State::get().submit(stream, c.name, [staged, bytes](Operation &op) {
-      return runCopy(staged, op);
-    });
+    return State::get().submit(stream, c.name, [staged, bytes](Operation &op) { return runCopy(staged, op); });
   }
-  CUresult r = State::get().submit(
-      stream, c.name, [c](Operation &op) { return runCopy(c, op); });
+  CUresult r = State::get().submit(stream, c.name, [c](Operation &op) { return runCopy(c, op); });
   // Into pageable memory the call returns when the bytes are there.
   AllocationRef to = MemorySpace::get().find(c.dst.address);
   if (!c.dst.device && !to && !stream->capture)
@@ -111,8 +100,7 @@ CUresult copy(const Copy &c, CUstream handle, Mode mode) {
   return r;
 }
 
-Copy plain(const char *name, uint64_t dst, bool dstDevice, uint64_t src,
-           bool srcDevice, uint64_t bytes) {
+Copy plain(const char *name, uint64_t dst, bool dstDevice, uint64_t src, bool srcDevice, uint64_t bytes) {
   Copy c;
   c.name = name;
   c.dst = {dst, bytes, dstDevice};
@@ -171,39 +159,28 @@ CUresult fill(const Fill &f, CUstream handle, Mode mode) {
 
 } // namespace
 
-#define COPY(name, args, dst, dstDevice, src, srcDevice, bytes, stream, mode)  \
-  GPUSIM_EXPORT CUresult name args {                                           \
-    return copy(plain(#name, (uint64_t)(dst), dstDevice, (uint64_t)(src),      \
-                      srcDevice, bytes),                                       \
-                stream, mode);                                                 \
+#define COPY(name, args, dst, dstDevice, src, srcDevice, bytes, stream, mode)                                          \
+  GPUSIM_EXPORT CUresult name args {                                                                                   \
+    return copy(plain(#name, (uint64_t)(dst), dstDevice, (uint64_t)(src), srcDevice, bytes), stream, mode);            \
   }
 
-COPY(cuMemcpy, (CUdeviceptr d, CUdeviceptr s, size_t n), d, isDevice(d), s,
-     isDevice(s), n, nullptr, Mode::Sync)
-COPY(cuMemcpyAsync, (CUdeviceptr d, CUdeviceptr s, size_t n, CUstream h), d,
-     isDevice(d), s, isDevice(s), n, h, Mode::Async)
-COPY(cuMemcpyHtoD_v2, (CUdeviceptr d, const void *s, size_t n), d, true, s,
-     false, n, nullptr, Mode::Sync)
-COPY(cuMemcpyDtoH_v2, (void *d, CUdeviceptr s, size_t n), d, false, s, true, n,
-     nullptr, Mode::Sync)
-COPY(cuMemcpyDtoD_v2, (CUdeviceptr d, CUdeviceptr s, size_t n), d, true, s,
-     true, n, nullptr, Mode::Sync)
-COPY(cuMemcpyHtoDAsync_v2, (CUdeviceptr d, const void *s, size_t n, CUstream h),
-     d, true, s, false, n, h, Mode::Async)
-COPY(cuMemcpyDtoHAsync_v2, (void *d, CUdeviceptr s, size_t n, CUstream h), d,
-     false, s, true, n, h, Mode::Async)
-COPY(cuMemcpyDtoDAsync_v2, (CUdeviceptr d, CUdeviceptr s, size_t n, CUstream h),
-     d, true, s, true, n, h, Mode::Async)
-COPY(cuMemcpyPeer,
-     (CUdeviceptr d, CUcontext, CUdeviceptr s, CUcontext, size_t n), d, true, s,
-     true, n, nullptr, Mode::Sync)
-COPY(cuMemcpyPeerAsync,
-     (CUdeviceptr d, CUcontext, CUdeviceptr s, CUcontext, size_t n, CUstream h),
-     d, true, s, true, n, h, Mode::Async)
+COPY(cuMemcpy, (CUdeviceptr d, CUdeviceptr s, size_t n), d, isDevice(d), s, isDevice(s), n, nullptr, Mode::Sync)
+COPY(cuMemcpyAsync, (CUdeviceptr d, CUdeviceptr s, size_t n, CUstream h), d, isDevice(d), s, isDevice(s), n, h,
+     Mode::Async)
+COPY(cuMemcpyHtoD_v2, (CUdeviceptr d, const void *s, size_t n), d, true, s, false, n, nullptr, Mode::Sync)
+COPY(cuMemcpyDtoH_v2, (void *d, CUdeviceptr s, size_t n), d, false, s, true, n, nullptr, Mode::Sync)
+COPY(cuMemcpyDtoD_v2, (CUdeviceptr d, CUdeviceptr s, size_t n), d, true, s, true, n, nullptr, Mode::Sync)
+COPY(cuMemcpyHtoDAsync_v2, (CUdeviceptr d, const void *s, size_t n, CUstream h), d, true, s, false, n, h, Mode::Async)
+COPY(cuMemcpyDtoHAsync_v2, (void *d, CUdeviceptr s, size_t n, CUstream h), d, false, s, true, n, h, Mode::Async)
+COPY(cuMemcpyDtoDAsync_v2, (CUdeviceptr d, CUdeviceptr s, size_t n, CUstream h), d, true, s, true, n, h, Mode::Async)
+COPY(cuMemcpyPeer, (CUdeviceptr d, CUcontext, CUdeviceptr s, CUcontext, size_t n), d, true, s, true, n, nullptr,
+     Mode::Sync)
+COPY(cuMemcpyPeerAsync, (CUdeviceptr d, CUcontext, CUdeviceptr s, CUcontext, size_t n, CUstream h), d, true, s, true, n,
+     h, Mode::Async)
 
 /// CUmemorytype: 1 host, 2 device, 4 unified.
-static bool side(int type, const void *host, CUdeviceptr device, size_t x,
-                 size_t y, size_t pitch, size_t width, Side &out) {
+static bool side(int type, const void *host, CUdeviceptr device, size_t x, size_t y, size_t pitch, size_t width,
+                 Side &out) {
   if (type != 1 && type != 2 && type != 4)
     return false; // arrays are not simulated
   out.pitch = pitch ? pitch : width;
@@ -219,52 +196,31 @@ static CUresult copy2D(const CUDA_MEMCPY2D *p, CUstream h, Mode mode) {
   c.name = "cuMemcpy2D";
   c.width = p->WidthInBytes;
   c.height = p->Height;
-  if (!side(p->dstMemoryType, p->dstHost, p->dstDevice, p->dstXInBytes, p->dstY,
-            p->dstPitch, c.width, c.dst) ||
-      !side(p->srcMemoryType, p->srcHost, p->srcDevice, p->srcXInBytes, p->srcY,
-            p->srcPitch, c.width, c.src))
+  if (!side(p->dstMemoryType, p->dstHost, p->dstDevice, p->dstXInBytes, p->dstY, p->dstPitch, c.width, c.dst) ||
+      !side(p->srcMemoryType, p->srcHost, p->srcDevice, p->srcXInBytes, p->srcY, p->srcPitch, c.width, c.src))
     return CUDA_ERROR_NOT_SUPPORTED;
-  NEED(c.height <= 1 || (c.width <= c.dst.pitch && c.width <= c.src.pitch),
-       CUDA_ERROR_INVALID_VALUE);
+  NEED(c.height <= 1 || (c.width <= c.dst.pitch && c.width <= c.src.pitch), CUDA_ERROR_INVALID_VALUE);
   return copy(c, h, mode);
 }
-GPUSIM_EXPORT CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D *p) {
-  return copy2D(p, nullptr, Mode::Sync);
-}
-GPUSIM_EXPORT CUresult cuMemcpy2DUnaligned_v2(const CUDA_MEMCPY2D *p) {
-  return copy2D(p, nullptr, Mode::Sync);
-}
-GPUSIM_EXPORT CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *p, CUstream h) {
-  return copy2D(p, h, Mode::Async);
-}
+GPUSIM_EXPORT CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D *p) { return copy2D(p, nullptr, Mode::Sync); }
+GPUSIM_EXPORT CUresult cuMemcpy2DUnaligned_v2(const CUDA_MEMCPY2D *p) { return copy2D(p, nullptr, Mode::Sync); }
+GPUSIM_EXPORT CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *p, CUstream h) { return copy2D(p, h, Mode::Async); }
 
-#define FILL(name, args, size, value, pitch, width, height, stream, mode)      \
-  GPUSIM_EXPORT CUresult name args {                                           \
-    return fill({{d, pitch, true}, width, height, size, (uint32_t)(value)},    \
-                stream, mode);                                                 \
+#define FILL(name, args, size, value, pitch, width, height, stream, mode)                                              \
+  GPUSIM_EXPORT CUresult name args {                                                                                   \
+    return fill({{d, pitch, true}, width, height, size, (uint32_t)(value)}, stream, mode);                             \
   }
 
-FILL(cuMemsetD8_v2, (CUdeviceptr d, unsigned char v, size_t n), 1, v, n, n, 1,
-     nullptr, Mode::Sync)
-FILL(cuMemsetD16_v2, (CUdeviceptr d, unsigned short v, size_t n), 2, v, n, n, 1,
-     nullptr, Mode::Sync)
-FILL(cuMemsetD32_v2, (CUdeviceptr d, unsigned v, size_t n), 4, v, n, n, 1,
-     nullptr, Mode::Sync)
-FILL(cuMemsetD8Async, (CUdeviceptr d, unsigned char v, size_t n, CUstream h), 1,
-     v, n, n, 1, h, Mode::Async)
-FILL(cuMemsetD16Async, (CUdeviceptr d, unsigned short v, size_t n, CUstream h),
-     2, v, n, n, 1, h, Mode::Async)
-FILL(cuMemsetD32Async, (CUdeviceptr d, unsigned v, size_t n, CUstream h), 4, v,
-     n, n, 1, h, Mode::Async)
-FILL(cuMemsetD2D8_v2,
-     (CUdeviceptr d, size_t p, unsigned char v, size_t w, size_t y), 1, v, p, w,
-     y, nullptr, Mode::Sync)
-FILL(cuMemsetD2D32_v2,
-     (CUdeviceptr d, size_t p, unsigned v, size_t w, size_t y), 4, v, p, w, y,
-     nullptr, Mode::Sync)
-FILL(cuMemsetD2D8Async,
-     (CUdeviceptr d, size_t p, unsigned char v, size_t w, size_t y, CUstream h),
-     1, v, p, w, y, h, Mode::Async)
-FILL(cuMemsetD2D32Async,
-     (CUdeviceptr d, size_t p, unsigned v, size_t w, size_t y, CUstream h), 4,
-     v, p, w, y, h, Mode::Async)
+FILL(cuMemsetD8_v2, (CUdeviceptr d, unsigned char v, size_t n), 1, v, n, n, 1, nullptr, Mode::Sync)
+FILL(cuMemsetD16_v2, (CUdeviceptr d, unsigned short v, size_t n), 2, v, n, n, 1, nullptr, Mode::Sync)
+FILL(cuMemsetD32_v2, (CUdeviceptr d, unsigned v, size_t n), 4, v, n, n, 1, nullptr, Mode::Sync)
+FILL(cuMemsetD8Async, (CUdeviceptr d, unsigned char v, size_t n, CUstream h), 1, v, n, n, 1, h, Mode::Async)
+FILL(cuMemsetD16Async, (CUdeviceptr d, unsigned short v, size_t n, CUstream h), 2, v, n, n, 1, h, Mode::Async)
+FILL(cuMemsetD32Async, (CUdeviceptr d, unsigned v, size_t n, CUstream h), 4, v, n, n, 1, h, Mode::Async)
+FILL(cuMemsetD2D8_v2, (CUdeviceptr d, size_t p, unsigned char v, size_t w, size_t y), 1, v, p, w, y, nullptr,
+     Mode::Sync)
+FILL(cuMemsetD2D32_v2, (CUdeviceptr d, size_t p, unsigned v, size_t w, size_t y), 4, v, p, w, y, nullptr, Mode::Sync)
+FILL(cuMemsetD2D8Async, (CUdeviceptr d, size_t p, unsigned char v, size_t w, size_t y, CUstream h), 1, v, p, w, y, h,
+     Mode::Async)
+FILL(cuMemsetD2D32Async, (CUdeviceptr d, size_t p, unsigned v, size_t w, size_t y, CUstream h), 4, v, p, w, y, h,
+     Mode::Async)

@@ -50,8 +50,7 @@ static AllocationRef startsAt(CUdeviceptr ptr, const char *call) {
   if (a && a->freed && a->base == ptr)
     State::get().report(text + ("double free of " + a->describe()));
   else
-    State::get().report(text + std::string("not the start of an allocation: ") +
-                        MemorySpace::get().explain(ptr, 1));
+    State::get().report(text + std::string("not the start of an allocation: ") + MemorySpace::get().explain(ptr, 1));
   return nullptr;
 }
 
@@ -63,8 +62,7 @@ GPUSIM_EXPORT CUresult cuMemAlloc_v2(CUdeviceptr *out, size_t bytes) {
   *out = a->base;
   return CUDA_SUCCESS;
 }
-GPUSIM_EXPORT CUresult cuMemAllocManaged(CUdeviceptr *out, size_t bytes,
-                                         unsigned) {
+GPUSIM_EXPORT CUresult cuMemAllocManaged(CUdeviceptr *out, size_t bytes, unsigned) {
   NEED_CONTEXT;
   NEED(out && bytes, CUDA_ERROR_INVALID_VALUE);
   void *p;
@@ -73,9 +71,7 @@ GPUSIM_EXPORT CUresult cuMemAllocManaged(CUdeviceptr *out, size_t bytes,
   *out = (CUdeviceptr)p;
   return CUDA_SUCCESS;
 }
-GPUSIM_EXPORT CUresult cuMemAllocPitch_v2(CUdeviceptr *out, size_t *pitch,
-                                          size_t width, size_t height,
-                                          unsigned) {
+GPUSIM_EXPORT CUresult cuMemAllocPitch_v2(CUdeviceptr *out, size_t *pitch, size_t width, size_t height, unsigned) {
   NEED_CONTEXT;
   NEED(out && pitch && width && height, CUDA_ERROR_INVALID_VALUE);
   *pitch = (width + 511) / 512 * 512;
@@ -107,8 +103,7 @@ GPUSIM_EXPORT CUresult cuMemGetInfo_v2(size_t *freeBytes, size_t *total) {
   return CUDA_SUCCESS;
 }
 
-GPUSIM_EXPORT CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *size,
-                                               CUdeviceptr ptr) {
+GPUSIM_EXPORT CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *size, CUdeviceptr ptr) {
   NEED_CONTEXT;
   AllocationRef a = MemorySpace::get().find(ptr);
   NEED(a && !a->freed, CUDA_ERROR_NOT_FOUND);
@@ -125,16 +120,13 @@ GPUSIM_EXPORT CUresult cuMemHostAlloc(void **out, size_t bytes, unsigned) {
   NEED_CONTEXT;
   NEED(out && bytes, CUDA_ERROR_INVALID_VALUE);
   size_t pages = (bytes + 4095) & ~(size_t)4095;
-  void *p = mmap(nullptr, pages, PROT_READ | PROT_WRITE,
-                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void *p = mmap(nullptr, pages, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   NEED(p != MAP_FAILED, CUDA_ERROR_OUT_OF_MEMORY);
   MemorySpace::get().adoptHost(p, bytes)->name = "pinned";
   *out = p;
   return CUDA_SUCCESS;
 }
-GPUSIM_EXPORT CUresult cuMemAllocHost_v2(void **out, size_t bytes) {
-  return cuMemHostAlloc(out, bytes, 0);
-}
+GPUSIM_EXPORT CUresult cuMemAllocHost_v2(void **out, size_t bytes) { return cuMemHostAlloc(out, bytes, 0); }
 GPUSIM_EXPORT CUresult cuMemFreeHost(void *p) {
   NEED_CONTEXT;
   if (!p)
@@ -150,8 +142,7 @@ GPUSIM_EXPORT CUresult cuMemFreeHost(void *p) {
   munmap(p, (a->size + 4095) & ~(uint64_t)4095);
   return CUDA_SUCCESS;
 }
-GPUSIM_EXPORT CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *out, void *p,
-                                                    unsigned) {
+GPUSIM_EXPORT CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *out, void *p, unsigned) {
   NEED_CONTEXT;
   AllocationRef a = MemorySpace::get().find((uint64_t)p);
   NEED(out && a && a->device < 0, CUDA_ERROR_INVALID_VALUE);
@@ -168,16 +159,14 @@ GPUSIM_EXPORT CUresult cuMemHostGetFlags(unsigned *flags, void *p) {
 GPUSIM_EXPORT CUresult cuMemHostRegister_v2(void *p, size_t bytes, unsigned) {
   NEED_CONTEXT;
   NEED(p && bytes, CUDA_ERROR_INVALID_VALUE);
-  NEED(!MemorySpace::get().find((uint64_t)p),
-       CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+  NEED(!MemorySpace::get().find((uint64_t)p), CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
   MemorySpace::get().adoptHost(p, bytes)->name = "registered";
   return CUDA_SUCCESS;
 }
 GPUSIM_EXPORT CUresult cuMemHostUnregister(void *p) {
   NEED_CONTEXT;
   AllocationRef a = MemorySpace::get().find((uint64_t)p);
-  NEED(a && a->name == "registered" && a->base == (uint64_t)p,
-       CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+  NEED(a && a->name == "registered" && a->base == (uint64_t)p, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
   State::get().hostWait(context);
   State::get().detector.forget(a);
   MemorySpace::get().release(a);
@@ -185,8 +174,7 @@ GPUSIM_EXPORT CUresult cuMemHostUnregister(void *p) {
 }
 
 /// CUpointer_attribute numbers.
-GPUSIM_EXPORT CUresult cuPointerGetAttribute(void *data, int attribute,
-                                             CUdeviceptr ptr) {
+GPUSIM_EXPORT CUresult cuPointerGetAttribute(void *data, int attribute, CUdeviceptr ptr) {
   NEED_INIT;
   NEED(data, CUDA_ERROR_INVALID_VALUE);
   AllocationRef a = MemorySpace::get().find(ptr);
@@ -235,8 +223,7 @@ GPUSIM_EXPORT CUresult cuPointerGetAttribute(void *data, int attribute,
   }
   return CUDA_SUCCESS;
 }
-GPUSIM_EXPORT CUresult cuPointerGetAttributes(unsigned n, int *attributes,
-                                              void **data, CUdeviceptr ptr) {
+GPUSIM_EXPORT CUresult cuPointerGetAttributes(unsigned n, int *attributes, void **data, CUdeviceptr ptr) {
   NEED_INIT;
   for (unsigned k = 0; k < n; ++k)
     cuPointerGetAttribute(data[k], attributes[k], ptr);
@@ -263,8 +250,7 @@ static AccessSet wholeAccess(const AllocationRef &a) {
   return set;
 }
 
-GPUSIM_EXPORT CUresult cuMemAllocFromPoolAsync(CUdeviceptr *out, size_t bytes,
-                                               CUmemoryPool pool, CUstream h) {
+GPUSIM_EXPORT CUresult cuMemAllocFromPoolAsync(CUdeviceptr *out, size_t bytes, CUmemoryPool pool, CUstream h) {
   NEED_CONTEXT;
   NEED_STREAM(h);
   NEED(out && bytes && pool, CUDA_ERROR_INVALID_VALUE);
@@ -282,8 +268,7 @@ GPUSIM_EXPORT CUresult cuMemAllocFromPoolAsync(CUdeviceptr *out, size_t bytes,
     return CUDA_SUCCESS;
   });
 }
-GPUSIM_EXPORT CUresult cuMemAllocAsync(CUdeviceptr *out, size_t bytes,
-                                       CUstream h) {
+GPUSIM_EXPORT CUresult cuMemAllocAsync(CUdeviceptr *out, size_t bytes, CUstream h) {
   NEED_CONTEXT;
   defaultPool(*context->device);
   return cuMemAllocFromPoolAsync(out, bytes, context->device->pool, h);
@@ -305,8 +290,7 @@ GPUSIM_EXPORT CUresult cuMemFreeAsync(CUdeviceptr ptr, CUstream h) {
   });
 }
 
-GPUSIM_EXPORT CUresult cuMemPoolCreate(CUmemoryPool *out,
-                                       const CUmemPoolProps *props) {
+GPUSIM_EXPORT CUresult cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *props) {
   NEED_INIT;
   NEED(out && props, CUDA_ERROR_INVALID_VALUE);
   Device *d = State::get().device(props->location.id);
@@ -325,8 +309,7 @@ GPUSIM_EXPORT CUresult cuMemPoolDestroy(CUmemoryPool pool) {
   return CUDA_SUCCESS;
 }
 /// CUmemPool_attribute: 4 release threshold, 5-8 reserved and used bytes.
-GPUSIM_EXPORT CUresult cuMemPoolSetAttribute(CUmemoryPool pool, int attribute,
-                                             void *value) {
+GPUSIM_EXPORT CUresult cuMemPoolSetAttribute(CUmemoryPool pool, int attribute, void *value) {
   NEED_INIT;
   NEED(pool && value, CUDA_ERROR_INVALID_VALUE);
   if (attribute == 4)
@@ -335,16 +318,13 @@ GPUSIM_EXPORT CUresult cuMemPoolSetAttribute(CUmemoryPool pool, int attribute,
     pool->high = pool->used;
   return CUDA_SUCCESS;
 }
-GPUSIM_EXPORT CUresult cuMemPoolGetAttribute(CUmemoryPool pool, int attribute,
-                                             void *value) {
+GPUSIM_EXPORT CUresult cuMemPoolGetAttribute(CUmemoryPool pool, int attribute, void *value) {
   NEED_INIT;
   NEED(pool && value, CUDA_ERROR_INVALID_VALUE);
   if (attribute <= 3)
     *(int *)value = 1;
   else
-    *(uint64_t *)value = attribute == 4                     ? pool->threshold
-                         : attribute == 5 || attribute == 7 ? pool->used
-                                                            : pool->high;
+    *(uint64_t *)value = attribute == 4 ? pool->threshold : attribute == 5 || attribute == 7 ? pool->used : pool->high;
   return CUDA_SUCCESS;
 }
 GPUSIM_EXPORT CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t) {
@@ -352,14 +332,12 @@ GPUSIM_EXPORT CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t) {
   NEED(pool, CUDA_ERROR_INVALID_VALUE);
   return CUDA_SUCCESS;
 }
-GPUSIM_EXPORT CUresult cuMemPoolSetAccess(CUmemoryPool pool, const void *,
-                                          size_t) {
+GPUSIM_EXPORT CUresult cuMemPoolSetAccess(CUmemoryPool pool, const void *, size_t) {
   NEED_INIT;
   NEED(pool, CUDA_ERROR_INVALID_VALUE);
   return CUDA_SUCCESS;
 }
-GPUSIM_EXPORT CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *out,
-                                                 CUdevice d) {
+GPUSIM_EXPORT CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *out, CUdevice d) {
   NEED_INIT;
   Device *device = State::get().device(d);
   NEED(device, CUDA_ERROR_INVALID_DEVICE);

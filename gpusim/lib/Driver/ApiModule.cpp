@@ -20,9 +20,7 @@ static bool targetFits(const std::string &target, unsigned arch) {
     return true;
   unsigned need = strtoul(target.c_str() + 3, nullptr, 10);
   char last = target.back();
-  return last == 'a'   ? need == arch
-         : last == 'f' ? need / 10 == arch / 10
-                       : need <= arch;
+  return last == 'a' ? need == arch : last == 'f' ? need / 10 == arch / 10 : need <= arch;
 }
 
 static CUresult load(CUctx_st *context, CUmodule *out, const void *image) {
@@ -42,8 +40,7 @@ static CUresult load(CUctx_st *context, CUmodule *out, const void *image) {
     return CUDA_ERROR_INVALID_PTX;
   }
   if (!targetFits(m->module->target, Settings::get().arch)) {
-    State::get().report("PTX for " + m->module->target + " on a simulated sm_" +
-                        std::to_string(Settings::get().arch) +
+    State::get().report("PTX for " + m->module->target + " on a simulated sm_" + std::to_string(Settings::get().arch) +
                         " (GPUSIM_ARCH chooses another)");
     return CUDA_ERROR_INVALID_PTX;
   }
@@ -59,8 +56,7 @@ GPUSIM_EXPORT CUresult cuModuleLoadData(CUmodule *out, const void *image) {
   NEED_CONTEXT;
   return load(context, out, image);
 }
-GPUSIM_EXPORT CUresult cuModuleLoadDataEx(CUmodule *out, const void *image,
-                                          unsigned, int *, void **) {
+GPUSIM_EXPORT CUresult cuModuleLoadDataEx(CUmodule *out, const void *image, unsigned, int *, void **) {
   NEED_CONTEXT;
   return load(context, out, image);
 }
@@ -99,8 +95,7 @@ GPUSIM_EXPORT CUresult cuModuleUnload(CUmodule m) {
   return CUDA_SUCCESS;
 }
 
-GPUSIM_EXPORT CUresult cuModuleGetFunction(CUfunction *out, CUmodule m,
-                                           const char *name) {
+GPUSIM_EXPORT CUresult cuModuleGetFunction(CUfunction *out, CUmodule m, const char *name) {
   NEED_CONTEXT;
   NEED(out && name, CUDA_ERROR_INVALID_VALUE);
   NEED(isModule(m), CUDA_ERROR_INVALID_HANDLE);
@@ -122,8 +117,7 @@ GPUSIM_EXPORT CUresult cuModuleGetFunctionCount(unsigned *count, CUmodule m) {
   *count = m->module->kernels.size();
   return CUDA_SUCCESS;
 }
-GPUSIM_EXPORT CUresult cuModuleGetGlobal_v2(CUdeviceptr *ptr, size_t *bytes,
-                                            CUmodule m, const char *name) {
+GPUSIM_EXPORT CUresult cuModuleGetGlobal_v2(CUdeviceptr *ptr, size_t *bytes, CUmodule m, const char *name) {
   NEED_CONTEXT;
   NEED(isModule(m) && name, CUDA_ERROR_INVALID_HANDLE);
   auto g = m->module->globals.find(name);
@@ -136,16 +130,12 @@ GPUSIM_EXPORT CUresult cuModuleGetGlobal_v2(CUdeviceptr *ptr, size_t *bytes,
 }
 
 // A library is a module here, and a kernel a function.
-GPUSIM_EXPORT CUresult cuLibraryLoadData(CUlibrary *out, const void *code,
-                                         int *, void **, unsigned, int *,
-                                         void **, unsigned) {
+GPUSIM_EXPORT CUresult cuLibraryLoadData(CUlibrary *out, const void *code, int *, void **, unsigned, int *, void **,
+                                         unsigned) {
   return cuModuleLoadData((CUmodule *)out, code);
 }
-GPUSIM_EXPORT CUresult cuLibraryUnload(CUlibrary l) {
-  return cuModuleUnload((CUmodule)l);
-}
-GPUSIM_EXPORT CUresult cuLibraryGetKernel(CUkernel *out, CUlibrary l,
-                                          const char *name) {
+GPUSIM_EXPORT CUresult cuLibraryUnload(CUlibrary l) { return cuModuleUnload((CUmodule)l); }
+GPUSIM_EXPORT CUresult cuLibraryGetKernel(CUkernel *out, CUlibrary l, const char *name) {
   return cuModuleGetFunction((CUfunction *)out, (CUmodule)l, name);
 }
 GPUSIM_EXPORT CUresult cuLibraryGetModule(CUmodule *out, CUlibrary l) {
@@ -156,8 +146,7 @@ GPUSIM_EXPORT CUresult cuKernelGetFunction(CUfunction *out, CUkernel k) {
   *out = (CUfunction)k;
   return CUDA_SUCCESS;
 }
-GPUSIM_EXPORT CUresult cuLibraryGetGlobal(CUdeviceptr *ptr, size_t *bytes,
-                                          CUlibrary l, const char *name) {
+GPUSIM_EXPORT CUresult cuLibraryGetGlobal(CUdeviceptr *ptr, size_t *bytes, CUlibrary l, const char *name) {
   return cuModuleGetGlobal_v2(ptr, bytes, (CUmodule)l, name);
 }
 
@@ -174,8 +163,7 @@ static int maxThreadsOf(const Kernel &k) {
   return r ? r : n && n < 1024 ? n : 1024;
 }
 
-GPUSIM_EXPORT CUresult cuFuncGetAttribute(int *value, int attribute,
-                                          CUfunction f) {
+GPUSIM_EXPORT CUresult cuFuncGetAttribute(int *value, int attribute, CUfunction f) {
   NEED_CONTEXT;
   NEED(value, CUDA_ERROR_INVALID_VALUE);
   NEED(f, CUDA_ERROR_INVALID_HANDLE);
@@ -211,13 +199,11 @@ GPUSIM_EXPORT CUresult cuFuncGetAttribute(int *value, int attribute,
   return CUDA_SUCCESS;
 }
 
-GPUSIM_EXPORT CUresult cuFuncSetAttribute(CUfunction f, int attribute,
-                                          int value) {
+GPUSIM_EXPORT CUresult cuFuncSetAttribute(CUfunction f, int attribute, int value) {
   NEED_CONTEXT;
   NEED(f, CUDA_ERROR_INVALID_HANDLE);
   if (attribute == 8) {
-    const int most = limitsOf(Settings::get().arch).sharedPerBlock -
-                     f->kernel->declaredShared;
+    const int most = limitsOf(Settings::get().arch).sharedPerBlock - f->kernel->declaredShared;
     NEED(value >= 0 && value <= most, CUDA_ERROR_INVALID_VALUE);
     f->maxDynamicShared = value;
   } else if (attribute == 9) {
@@ -242,19 +228,15 @@ GPUSIM_EXPORT CUresult cuFuncGetName(const char **name, CUfunction f) {
   return CUDA_SUCCESS;
 }
 
-GPUSIM_EXPORT CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(
-    int *blocks, CUfunction f, int threads, size_t shared) {
+GPUSIM_EXPORT CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction f, int threads,
+                                                                   size_t shared) {
   NEED_CONTEXT;
   NEED(blocks && f && threads > 0, CUDA_ERROR_INVALID_VALUE);
-  *blocks = blocksPerSM(Settings::get().arch, threads, registersOf(f),
-                        f->kernel->declaredShared + shared);
+  *blocks = blocksPerSM(Settings::get().arch, threads, registersOf(f), f->kernel->declaredShared + shared);
   return CUDA_SUCCESS;
 }
-GPUSIM_EXPORT CUresult cuOccupancyMaxPotentialBlockSize(int *grid, int *block,
-                                                        CUfunction f,
-                                                        CUoccupancyB2DSize size,
-                                                        size_t shared,
-                                                        int limit) {
+GPUSIM_EXPORT CUresult cuOccupancyMaxPotentialBlockSize(int *grid, int *block, CUfunction f, CUoccupancyB2DSize size,
+                                                        size_t shared, int limit) {
   NEED_CONTEXT;
   NEED(grid && block && f, CUDA_ERROR_INVALID_VALUE);
   int most = maxThreadsOf(*f->kernel), best = 0;
@@ -262,8 +244,7 @@ GPUSIM_EXPORT CUresult cuOccupancyMaxPotentialBlockSize(int *grid, int *block,
     most = limit;
   for (int n = most / 32 * 32; n >= 32; n -= 32) {
     int fit =
-        blocksPerSM(Settings::get().arch, n, registersOf(f),
-                    f->kernel->declaredShared + (size ? size(n) : shared));
+        blocksPerSM(Settings::get().arch, n, registersOf(f), f->kernel->declaredShared + (size ? size(n) : shared));
     if (fit * n > best) {
       best = fit * n;
       *block = n;
@@ -293,8 +274,7 @@ static CUresult errorOf(FaultKind k) {
 }
 
 /// Parameters come as one pointer each, or as one packed buffer.
-static CUresult packParams(const Kernel &k, void **params, void **extra,
-                           std::vector<uint8_t> &out) {
+static CUresult packParams(const Kernel &k, void **params, void **extra, std::vector<uint8_t> &out) {
   out.assign(k.paramBytes, 0);
   if (params) {
     for (size_t n = 0; n < k.params.size(); ++n) {
@@ -322,20 +302,14 @@ static CUresult packParams(const Kernel &k, void **params, void **extra,
 static CUresult checkLaunch(CUfunction f, const LaunchConfig &c) {
   const Kernel &k = *f->kernel;
   uint64_t threads = (uint64_t)c.block[0] * c.block[1] * c.block[2];
-  NEED(threads && threads <= 1024 && c.block[2] <= 64,
-       CUDA_ERROR_INVALID_VALUE);
-  NEED(c.grid[0] && c.grid[1] && c.grid[2] && c.grid[0] <= 0x7fffffff &&
-           c.grid[1] <= 65535 && c.grid[2] <= 65535,
+  NEED(threads && threads <= 1024 && c.block[2] <= 64, CUDA_ERROR_INVALID_VALUE);
+  NEED(c.grid[0] && c.grid[1] && c.grid[2] && c.grid[0] <= 0x7fffffff && c.grid[1] <= 65535 && c.grid[2] <= 65535,
        CUDA_ERROR_INVALID_VALUE);
   NEED(threads <= (uint64_t)maxThreadsOf(k), CUDA_ERROR_INVALID_VALUE);
   for (int n = 0; n < 3; ++n)
-    NEED(!k.reqThreads[0] || k.reqThreads[n] == c.block[n],
-         CUDA_ERROR_INVALID_VALUE);
-  NEED(c.dynamicShared <= (unsigned)f->maxDynamicShared,
-       CUDA_ERROR_INVALID_VALUE);
-  NEED(k.declaredShared + c.dynamicShared <=
-           limitsOf(Settings::get().arch).sharedPerBlock,
-       CUDA_ERROR_INVALID_VALUE);
+    NEED(!k.reqThreads[0] || k.reqThreads[n] == c.block[n], CUDA_ERROR_INVALID_VALUE);
+  NEED(c.dynamicShared <= (unsigned)f->maxDynamicShared, CUDA_ERROR_INVALID_VALUE);
+  NEED(k.declaredShared + c.dynamicShared <= limitsOf(Settings::get().arch).sharedPerBlock, CUDA_ERROR_INVALID_VALUE);
   return CUDA_SUCCESS;
 }
 
@@ -343,14 +317,12 @@ static KernelFacts factsOf(CUfunction f, const LaunchConfig &c) {
   KernelFacts facts;
   facts.name = f->kernel->name;
   facts.registers = registersOf(f);
-  facts.registersFromPtxas =
-      ptxasFacts(*f->module->module, f->kernel->name) != nullptr;
+  facts.registersFromPtxas = ptxasFacts(*f->module->module, f->kernel->name) != nullptr;
   facts.staticShared = f->kernel->declaredShared;
   facts.dynamicShared = c.dynamicShared;
   facts.threads = c.block[0] * c.block[1] * c.block[2];
   facts.blocksPerSM =
-      blocksPerSM(Settings::get().arch, facts.threads, facts.registers,
-                  facts.staticShared + facts.dynamicShared);
+      blocksPerSM(Settings::get().arch, facts.threads, facts.registers, facts.staticShared + facts.dynamicShared);
   facts.warpsPerSM = facts.blocksPerSM * ((facts.threads + 31) / 32);
   return facts;
 }
@@ -365,6 +337,9 @@ static CUresult runLaunch(CUfunction f, const LaunchConfig &c, Operation &op) {
   o.checkRaces = s.checkRaces;
   LaunchResult r = runKernel(*f->kernel, c, o);
   op.accesses = std::move(r.accesses);
+  op.kernel = f->module->module->kernels.at(f->kernel->name);
+  std::copy(c.grid, c.grid + 3, op.grid);
+  std::copy(c.block, c.block + 3, op.block);
   addLaunch(factsOf(f, c), c, r.counters);
   if (!r.fault)
     return CUDA_SUCCESS;
@@ -372,8 +347,7 @@ static CUresult runLaunch(CUfunction f, const LaunchConfig &c, Operation &op) {
   return errorOf(r.fault->kind);
 }
 
-static CUresult launch(CUfunction f, const unsigned *grid,
-                       const unsigned *block, unsigned shared, CUstream handle,
+static CUresult launch(CUfunction f, const unsigned *grid, const unsigned *block, unsigned shared, CUstream handle,
                        void **params, void **extra) {
   NEED_CONTEXT;
   NEED_STREAM(handle);
@@ -386,29 +360,22 @@ static CUresult launch(CUfunction f, const unsigned *grid,
     return r;
   if (CUresult r = checkLaunch(f, c))
     return r;
-  return State::get().submit(
-      stream, "kernel '" + f->kernel->name + "'",
-      [f, c](Operation &op) { return runLaunch(f, c, op); });
+  return State::get().submit(stream, "kernel '" + f->kernel->name + "'",
+                             [f, c](Operation &op) { return runLaunch(f, c, op); });
 }
 
-GPUSIM_EXPORT CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy,
-                                      unsigned gz, unsigned bx, unsigned by,
-                                      unsigned bz, unsigned shared, CUstream s,
-                                      void **params, void **extra) {
+GPUSIM_EXPORT CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                                      unsigned bz, unsigned shared, CUstream s, void **params, void **extra) {
   const unsigned grid[] = {gx, gy, gz}, block[] = {bx, by, bz};
   return launch(f, grid, block, shared, s, params, extra);
 }
-GPUSIM_EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction f,
-                                        void **params, void **extra) {
+GPUSIM_EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction f, void **params, void **extra) {
   NEED(c, CUDA_ERROR_INVALID_VALUE);
-  const unsigned grid[] = {c->gridDimX, c->gridDimY, c->gridDimZ},
-                 block[] = {c->blockDimX, c->blockDimY, c->blockDimZ};
+  const unsigned grid[] = {c->gridDimX, c->gridDimY, c->gridDimZ}, block[] = {c->blockDimX, c->blockDimY, c->blockDimZ};
   return launch(f, grid, block, c->sharedMemBytes, c->hStream, params, extra);
 }
 /// Blocks run one after another, so a barrier over the grid cannot complete.
-GPUSIM_EXPORT CUresult cuLaunchCooperativeKernel(CUfunction, unsigned, unsigned,
-                                                 unsigned, unsigned, unsigned,
-                                                 unsigned, unsigned, CUstream,
-                                                 void **) {
+GPUSIM_EXPORT CUresult cuLaunchCooperativeKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                                                 unsigned, CUstream, void **) {
   return CUDA_ERROR_NOT_SUPPORTED;
 }

@@ -11,8 +11,7 @@ using namespace gpusim;
 
 //===-- Streams -----------------------------------------------------------===//
 
-GPUSIM_EXPORT CUresult cuStreamCreateWithPriority(CUstream *out, unsigned flags,
-                                                  int priority) {
+GPUSIM_EXPORT CUresult cuStreamCreateWithPriority(CUstream *out, unsigned flags, int priority) {
   NEED_CONTEXT;
   NEED(out && flags <= 1, CUDA_ERROR_INVALID_VALUE);
   *out = State::get().createStream(context, flags, priority);
@@ -81,17 +80,15 @@ GPUSIM_EXPORT CUresult cuLaunchHostFunc(CUstream h, CUhostFn fn, void *data) {
     return CUDA_SUCCESS;
   });
 }
-GPUSIM_EXPORT CUresult cuStreamAddCallback(CUstream h, CUstreamCallback fn,
-                                           void *data, unsigned) {
+GPUSIM_EXPORT CUresult cuStreamAddCallback(CUstream h, CUstreamCallback fn, void *data, unsigned) {
   NEED_CONTEXT;
   NEED_STREAM(h);
   NEED(fn, CUDA_ERROR_INVALID_VALUE);
   CUcontext c = stream->context;
-  return State::get().submit(stream, "stream callback",
-                             [fn, data, h, c](Operation &) {
-                               fn(h, c->sticky, data);
-                               return CUDA_SUCCESS;
-                             });
+  return State::get().submit(stream, "stream callback", [fn, data, h, c](Operation &) {
+    fn(h, c->sticky, data);
+    return CUDA_SUCCESS;
+  });
 }
 
 //===-- Events ------------------------------------------------------------===//
@@ -121,9 +118,7 @@ GPUSIM_EXPORT CUresult cuEventRecord(CUevent e, CUstream h) {
   State::get().record(stream, e);
   return CUDA_SUCCESS;
 }
-GPUSIM_EXPORT CUresult cuEventRecordWithFlags(CUevent e, CUstream h, unsigned) {
-  return cuEventRecord(e, h);
-}
+GPUSIM_EXPORT CUresult cuEventRecordWithFlags(CUevent e, CUstream h, unsigned) { return cuEventRecord(e, h); }
 GPUSIM_EXPORT CUresult cuStreamWaitEvent(CUstream h, CUevent e, unsigned) {
   NEED_CONTEXT;
   NEED_STREAM(h);
@@ -161,19 +156,15 @@ GPUSIM_EXPORT CUresult cuEventSynchronize(CUevent e) {
 }
 GPUSIM_EXPORT CUresult cuEventElapsedTime_v2(float *ms, CUevent a, CUevent b) {
   NEED_CONTEXT;
-  NEED(ms && State::get().isEvent(a) && State::get().isEvent(b),
-       CUDA_ERROR_INVALID_HANDLE);
+  NEED(ms && State::get().isEvent(a) && State::get().isEvent(b), CUDA_ERROR_INVALID_HANDLE);
   NEED(!((a->flags | b->flags) & 2), CUDA_ERROR_INVALID_HANDLE); // no timing
   CompletionRef first = doneOf(a), last = doneOf(b);
   NEED(first && last, CUDA_ERROR_INVALID_HANDLE);
   NEED(first->done() && last->done(), CUDA_ERROR_NOT_READY);
-  *ms = std::chrono::duration<float, std::milli>(last->when() - first->when())
-            .count();
+  *ms = std::chrono::duration<float, std::milli>(last->when() - first->when()).count();
   return CUDA_SUCCESS;
 }
-GPUSIM_EXPORT CUresult cuEventElapsedTime(float *ms, CUevent a, CUevent b) {
-  return cuEventElapsedTime_v2(ms, a, b);
-}
+GPUSIM_EXPORT CUresult cuEventElapsedTime(float *ms, CUevent a, CUevent b) { return cuEventElapsedTime_v2(ms, a, b); }
 
 //===-- Graphs ------------------------------------------------------------===//
 
@@ -198,8 +189,7 @@ static bool joined(const CUgraph_st &g) {
   std::vector<bool> open(g.numStreams, false);
   std::map<unsigned, unsigned> streamOfMark;
   std::map<unsigned, std::vector<bool>> covered; // mark -> streams it joins
-  std::vector<std::vector<bool>> seen(g.numStreams,
-                                      std::vector<bool>(g.numStreams, true));
+  std::vector<std::vector<bool>> seen(g.numStreams, std::vector<bool>(g.numStreams, true));
   for (const auto &s : g.steps) {
     if (s.kind == CUgraph_st::Step::Submit) {
       for (auto &other : seen)
@@ -260,8 +250,7 @@ GPUSIM_EXPORT CUresult cuGraphDestroy(CUgraph g) {
   delete g;
   return CUDA_SUCCESS;
 }
-GPUSIM_EXPORT CUresult cuGraphGetNodes(CUgraph g, CUgraphNode *nodes,
-                                       size_t *count) {
+GPUSIM_EXPORT CUresult cuGraphGetNodes(CUgraph g, CUgraphNode *nodes, size_t *count) {
   NEED_CONTEXT;
   NEED(g && count, CUDA_ERROR_INVALID_VALUE);
   NEED(!nodes, CUDA_ERROR_NOT_SUPPORTED); // nodes have no handles here
@@ -270,8 +259,7 @@ GPUSIM_EXPORT CUresult cuGraphGetNodes(CUgraph g, CUgraphNode *nodes,
     *count += s.kind == CUgraph_st::Step::Submit;
   return CUDA_SUCCESS;
 }
-GPUSIM_EXPORT CUresult cuGraphInstantiateWithFlags(CUgraphExec *out, CUgraph g,
-                                                   unsigned long long) {
+GPUSIM_EXPORT CUresult cuGraphInstantiateWithFlags(CUgraphExec *out, CUgraph g, unsigned long long) {
   NEED_CONTEXT;
   NEED(out && g, CUDA_ERROR_INVALID_VALUE);
   *out = new CUgraphExec_st;
@@ -281,9 +269,7 @@ GPUSIM_EXPORT CUresult cuGraphInstantiateWithFlags(CUgraphExec *out, CUgraph g,
     (*out)->branches.push_back(State::get().createStream(context, 1, 0));
   return CUDA_SUCCESS;
 }
-GPUSIM_EXPORT CUresult cuGraphUpload(CUgraphExec, CUstream) {
-  return CUDA_SUCCESS;
-}
+GPUSIM_EXPORT CUresult cuGraphUpload(CUgraphExec, CUstream) { return CUDA_SUCCESS; }
 
 /// The calls are made again, the origin's in the launching stream and the
 /// others' in further streams that start after it.
@@ -323,10 +309,8 @@ GPUSIM_EXPORT CUresult cuGraphExecDestroy(CUgraphExec e) {
 
 //===-- For gpusim's own libraries ----------------------------------------===//
 
-GPUSIM_EXPORT CUresult gpusimSubmit(CUstream h, const char *what,
-                                    void (*run)(void *), void (*drop)(void *),
-                                    void *data, const gpusimBuffer *buffers,
-                                    size_t count) {
+GPUSIM_EXPORT CUresult gpusimSubmit(CUstream h, const char *what, void (*run)(void *), void (*drop)(void *), void *data,
+                                    const gpusimBuffer *buffers, size_t count) {
   NEED_CONTEXT;
   NEED_STREAM(h);
   std::shared_ptr<void> owned(data, [drop](void *p) {
@@ -355,8 +339,7 @@ GPUSIM_EXPORT void *gpusimHostAddress(CUdeviceptr ptr, size_t bytes) {
   AllocationRef a = MemorySpace::get().findRange(ptr, bytes);
   return a ? a->data + (ptr - a->base) : nullptr;
 }
-GPUSIM_EXPORT void gpusimGetWritten(CUdeviceptr ptr, size_t bytes,
-                                    unsigned char *bits) {
+GPUSIM_EXPORT void gpusimGetWritten(CUdeviceptr ptr, size_t bytes, unsigned char *bits) {
   AllocationRef a = MemorySpace::get().findRange(ptr, bytes);
   memset(bits, a && a->valid ? 0 : 0xff, (bytes + 7) / 8);
   if (!a || !a->valid)
@@ -369,8 +352,7 @@ GPUSIM_EXPORT void gpusimGetWritten(CUdeviceptr ptr, size_t bytes,
   for (size_t n = 0; n < bytes; ++n, ++at)
     bits[n / 8] |= (a->valid[at / 8] >> (at % 8) & 1) << (n % 8);
 }
-GPUSIM_EXPORT void gpusimSetWritten(CUdeviceptr ptr, size_t bytes,
-                                    const unsigned char *bits) {
+GPUSIM_EXPORT void gpusimSetWritten(CUdeviceptr ptr, size_t bytes, const unsigned char *bits) {
   AllocationRef a = MemorySpace::get().findRange(ptr, bytes);
   if (!a)
     return;
@@ -379,8 +361,7 @@ GPUSIM_EXPORT void gpusimSetWritten(CUdeviceptr ptr, size_t bytes,
     size_t length = 1;
     while (n + length < bytes && bit(n + length) == bit(n)) {
       // Whole bytes of the map at a time.
-      bool same = (n + length) % 8 == 0 && n + length + 8 <= bytes &&
-                  bits[(n + length) / 8] == (bit(n) ? 0xff : 0);
+      bool same = (n + length) % 8 == 0 && n + length + 8 <= bytes && bits[(n + length) / 8] == (bit(n) ? 0xff : 0);
       length += same ? 8 : 1;
     }
     MemorySpace::setValid(*a, ptr + n, length, bit(n));
@@ -388,9 +369,5 @@ GPUSIM_EXPORT void gpusimSetWritten(CUdeviceptr ptr, size_t bytes,
   }
 }
 GPUSIM_EXPORT void gpusimReport(const char *text) { State::get().report(text); }
-GPUSIM_EXPORT int gpusimReportCount(void) {
-  return State::get().reports().size();
-}
-GPUSIM_EXPORT void gpusimCountMessage(const char *kind, size_t bytes) {
-  countMessage(kind, bytes);
-}
+GPUSIM_EXPORT int gpusimReportCount(void) { return State::get().reports().size(); }
+GPUSIM_EXPORT void gpusimCountMessage(const char *kind, size_t bytes) { countMessage(kind, bytes); }

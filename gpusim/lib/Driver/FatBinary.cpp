@@ -32,13 +32,11 @@ struct Entry {
   uint32_t arch;
 };
 
-constexpr uint32_t wrapperMagic = 0x466243b1, headerMagic = 0xba55ed50,
-                   elfMagic = 0x464c457f;
+constexpr uint32_t wrapperMagic = 0x466243b1, headerMagic = 0xba55ed50, elfMagic = 0x464c457f;
 
 } // namespace
 
-static CUresult fromFatBinary(const uint8_t *at, unsigned arch,
-                              std::string &ptx, std::string &why) {
+static CUresult fromFatBinary(const uint8_t *at, unsigned arch, std::string &ptx, std::string &why) {
   Header h;
   memcpy(&h, at, sizeof h);
   if (h.headerSize < sizeof h)
@@ -49,8 +47,7 @@ static CUresult fromFatBinary(const uint8_t *at, unsigned arch,
   while (p + sizeof(Entry) <= end) {
     Entry e;
     memcpy(&e, p, sizeof e);
-    if (e.headerSize < sizeof e || e.headerSize > (uint64_t)(end - p) ||
-        e.size > (uint64_t)(end - p) - e.headerSize)
+    if (e.headerSize < sizeof e || e.headerSize > (uint64_t)(end - p) || e.size > (uint64_t)(end - p) - e.headerSize)
       return CUDA_ERROR_INVALID_IMAGE;
     if (e.kind == 1) {
       if (e.compressedSize)
@@ -74,8 +71,7 @@ static CUresult fromFatBinary(const uint8_t *at, unsigned arch,
   return CUDA_ERROR_NO_BINARY_FOR_GPU;
 }
 
-CUresult gpusim::ptxFromImage(const void *image, unsigned arch,
-                              std::string &ptx, std::string &why) {
+CUresult gpusim::ptxFromImage(const void *image, unsigned arch, std::string &ptx, std::string &why) {
   uint32_t magic;
   memcpy(&magic, image, 4);
   if (magic == elfMagic) {

@@ -10,8 +10,7 @@ namespace gpusim {
 
 /// Finds the PTX in what a program gives to cuModuleLoadData: text, a fat
 /// binary, or its wrapper. `why` explains a failure.
-CUresult ptxFromImage(const void *image, unsigned arch, std::string &ptx,
-                      std::string &why);
+CUresult ptxFromImage(const void *image, unsigned arch, std::string &ptx, std::string &why);
 
 } // namespace gpusim
 

@@ -12,19 +12,21 @@ void Clock::join(const Clock &o) {
     at[n] = std::max(at[n], o.at[n]);
 }
 
-bool gpusim::overlap(const Ranges &a, const Ranges &b,
-                     std::pair<uint64_t, uint64_t> &out) {
-  size_t i = 0, j = 0;
-  while (i < a.size() && j < b.size()) {
-    uint64_t lo = std::max(a[i].first, b[j].first);
-    uint64_t hi = std::min(a[i].second, b[j].second);
+/// Calls f(lo, hi) for the common byte ranges of two sorted lists until it
+/// returns true. False if there is none.
+template <typename F> static bool forCommon(const Ranges &a, const Ranges &b, F f) {
+  bool any = false;
+  for (size_t i = 0, j = 0; i < a.size() && j < b.size();) {
+    const uint64_t lo = std::max(a[i].first, b[j].first);
+    const uint64_t hi = std::min(a[i].second, b[j].second);
     if (lo < hi) {
-      out = {lo, hi};
-      return true;
+      any = true;
+      if (f(lo, hi))
+        break;
     }
     (a[i].second < b[j].second ? i : j)++;
   }
-  return false;
+  return any;
 }
 
 /// Is every byte of `inner` in `outer`? Used to drop records that later ones
@@ -41,18 +43,92 @@ static bool covers(const Ranges &outer, const Ranges &inner) {
 }
 
 static bool ordered(const Operation &a, const Operation &b) {
-  return a.stream == b.stream || a.clock[b.stream] >= b.number ||
-         b.clock[a.stream] >= a.number;
+  return a.stream == b.stream || a.clock[b.stream] >= b.number || b.clock[a.stream] >= a.number;
 }
 
-static std::string hexRange(std::pair<uint64_t, uint64_t> r,
-                            const Allocation &a) {
-  char text[120];
-  snprintf(text, sizeof text, "bytes [%llu, %llu) at address 0x%llx",
-           (unsigned long long)(r.first - a.base),
-           (unsigned long long)(r.second - a.base),
-           (unsigned long long)r.first);
-  return text;
+std::string Operation::place(const Toucher &t) const {
+  const uint64_t blocks = (uint64_t)grid[0] * grid[1] * grid[2];
+  char at[160];
+  snprintf(at, sizeof at, " at PTX line %u (%s), block ", kernel->code[t.inst].line, kernel->text[t.inst].c_str());
+  std::string text = at;
+  if (blocks <= 1ull << 32)
+    snprintf(at, sizeof at, "(%u,%u,%u)", t.block % grid[0], t.block / grid[0] % grid[1], t.block / grid[0] / grid[1]);
+  else // the linear index was cut
+    snprintf(at, sizeof at, "unknown");
+  text += at;
+  snprintf(at, sizeof at, ", thread (%u,%u,%u)", t.thread % block[0], t.thread / block[0] % block[1],
+           t.thread / block[0] / block[1]);
+  return text + at;
+}
+
+namespace {
+
+/// One side of two conflicting operations.
+struct Side {
+  const Operation &op;
+  const Ranges &ranges;
+  std::shared_ptr<const TouchMap> map;
+
+  TouchMap::Found find(uint64_t offset, Toucher &t) const {
+    return !op.kernel ? TouchMap::Exact // a copy has no threads
+           : map      ? map->find(offset, t)
+                      : TouchMap::Nobody;
+  }
+  std::string describe(TouchMap::Found found, const Toucher &t) const {
+    if (!op.kernel || found == TouchMap::Nobody)
+      return op.what;
+    if (found == TouchMap::Exact)
+      return op.what + op.place(t);
+    return op.what + " (its first access to these 64 bytes was" + op.place(t) + ")";
+  }
+};
+
+/// Words for the common bytes of two sides, empty if there are none. It names
+/// the first byte for which both threads are known best.
+std::string conflict(const Side &a, const Side &b, const char *how, const Allocation &alloc) {
+  struct {
+    TouchMap::Found a, b;
+    Toucher byA, byB;
+    uint64_t at = 0, lo, hi;
+  } best;
+  int known = -1;
+  unsigned tries = 1 << 16;
+  const bool any = forCommon(a.ranges, b.ranges, [&](uint64_t lo, uint64_t hi) {
+    for (uint64_t at = lo; at < hi && tries && known < 4; ++at, --tries) {
+      Toucher byA, byB;
+      const TouchMap::Found foundA = a.find(at - alloc.base, byA), foundB = b.find(at - alloc.base, byB);
+      if (foundA + foundB <= known)
+        continue;
+      known = foundA + foundB;
+      best = {foundA, foundB, byA, byB, at, lo, hi};
+    }
+    return known == 4 || !tries; // 4: both exactly
+  });
+  if (!any)
+    return "";
+  char text[160];
+  snprintf(text, sizeof text, " address 0x%llx, in bytes [%llu, %llu) of ", (unsigned long long)best.at,
+           (unsigned long long)(best.lo - alloc.base), (unsigned long long)(best.hi - alloc.base));
+  return "unordered access: " + a.describe(best.a, best.byA) + " and " + b.describe(best.b, best.byB) +
+         " are not ordered by a stream, an event or the host: " + how + text + alloc.describe();
+}
+
+} // namespace
+
+/// Keeps a map for later reports, within a bound on memory.
+void RaceDetector::keep(const std::shared_ptr<const TouchMap> &map, const Ranges &touched) {
+  constexpr uint64_t most = 256 << 20;
+  if (!map || touched.empty())
+    return;
+  uint64_t bytes = 0;
+  for (const auto &r : touched)
+    bytes += TouchMap::memory(r.second - r.first);
+  maps.push_back({map, bytes});
+  mapBytes += bytes;
+  while (mapBytes > most && maps.size() > 1) {
+    mapBytes -= maps.front().second;
+    maps.pop_front();
+  }
 }
 
 std::vector<std::string> RaceDetector::finish(const OperationRef &op) {
@@ -60,29 +136,22 @@ std::vector<std::string> RaceDetector::finish(const OperationRef &op) {
   std::vector<std::string> reports;
   for (AccessSet &set : op->accesses) {
     std::vector<Record> &records = history[set.alloc.get()];
+    const Side writes{*op, set.writes, set.writeMap}, reads{*op, set.reads, set.readMap};
     for (const Record &r : records) {
       if (ordered(*r.op, *op))
         continue;
-      std::pair<uint64_t, uint64_t> where;
-      const char *how = nullptr;
-      if (overlap(r.writes, set.writes, where))
-        how = "both write";
-      else if (overlap(r.writes, set.reads, where))
-        how = "the first writes and the second reads";
-      else if (overlap(r.reads, set.writes, where))
-        how = "the first reads and the second writes";
-      if (!how)
-        continue;
+      const Side written{*r.op, r.writes, r.writeMap.lock()}, read{*r.op, r.reads, r.readMap.lock()};
+      const Allocation &a = *set.alloc;
+      std::string text = conflict(written, writes, "both write", a);
+      if (text.empty())
+        text = conflict(written, reads, "the first writes and the second reads", a);
+      if (text.empty())
+        text = conflict(read, writes, "the first reads and the second writes", a);
       // The same two operations in a loop are one mistake.
-      std::string key = r.op->what.substr(0, r.op->what.find(" (")) + "|" +
-                        op->what.substr(0, op->what.find(" (")) + "|" +
-                        std::to_string(set.alloc->id);
-      if (!reported.insert(key).second)
-        continue;
-      reports.push_back(
-          "unordered access: " + r.op->what + " and " + op->what +
-          " are not ordered by a stream, an event or the host: " + how + " " +
-          hexRange(where, *set.alloc) + " of " + set.alloc->describe());
+      std::string key = r.op->what.substr(0, r.op->what.find(" (")) + "|" + op->what.substr(0, op->what.find(" (")) +
+                        "|" + std::to_string(set.alloc->id);
+      if (!text.empty() && reported.insert(key).second)
+        reports.push_back(text);
     }
     // A later operation of the same stream that touches as much or more finds
     // every conflict that the earlier one would.
@@ -91,11 +160,12 @@ std::vector<std::string> RaceDetector::finish(const OperationRef &op) {
                                    if (r.op->stream != op->stream)
                                      return false;
                                    return covers(set.writes, r.writes) &&
-                                          (covers(set.reads, r.reads) ||
-                                           covers(set.writes, r.reads));
+                                          (covers(set.reads, r.reads) || covers(set.writes, r.reads));
                                  }),
                   records.end());
-    records.push_back({op, std::move(set.reads), std::move(set.writes)});
+    keep(set.readMap, set.reads);
+    keep(set.writeMap, set.writes);
+    records.push_back({op, std::move(set.reads), std::move(set.writes), set.readMap, set.writeMap});
   }
   op->accesses.clear();
   return reports;
@@ -108,11 +178,13 @@ void RaceDetector::prune(const Clock &host, bool idle) {
   for (auto it = history.begin(); it != history.end();) {
     auto &records = it->second;
     records.erase(std::remove_if(records.begin(), records.end(),
-                                 [&](const Record &r) {
-                                   return host[r.op->stream] >= r.op->number;
-                                 }),
+                                 [&](const Record &r) { return host[r.op->stream] >= r.op->number; }),
                   records.end());
     it = records.empty() ? history.erase(it) : std::next(it);
+  }
+  if (history.empty()) {
+    maps.clear();
+    mapBytes = 0;
   }
 }
 

@@ -12,6 +12,7 @@
 
 #include "Exec.h"
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -24,9 +25,7 @@ namespace gpusim {
 /// Component per stream: how many of its operations are known to be over.
 struct Clock {
   std::vector<uint64_t> at;
-  uint64_t operator[](unsigned stream) const {
-    return stream < at.size() ? at[stream] : 0;
-  }
+  uint64_t operator[](unsigned stream) const { return stream < at.size() ? at[stream] : 0; }
   void set(unsigned stream, uint64_t value) {
     if (stream >= at.size())
       at.resize(stream + 1);
@@ -40,8 +39,14 @@ struct Operation {
   unsigned stream = 0;
   uint64_t number = 0; ///< within its stream, from 1
   Clock clock;         ///< what happens before it
-  std::string what;    ///< "kernel 'conv' (launch 3, stream 1)"
+  std::string what;    ///< "kernel 'conv' (operation 3 of stream 1)"
   std::vector<AccessSet> accesses;
+  /// Of a launch: what names the threads of its accesses.
+  std::shared_ptr<const Kernel> kernel;
+  unsigned grid[3] = {1, 1, 1}, block[3] = {1, 1, 1};
+
+  /// " at PTX line 7 (ld.global.f32), block (0,1,0), thread (3,0,0)"
+  std::string place(const Toucher &t) const;
 };
 using OperationRef = std::shared_ptr<Operation>;
 
@@ -57,15 +62,18 @@ private:
   struct Record {
     OperationRef op;
     Ranges reads, writes;
+    std::weak_ptr<const TouchMap> readMap, writeMap;
   };
+  void keep(const std::shared_ptr<const TouchMap> &map, const Ranges &touched);
+
   std::mutex mutex;
+  /// Touch maps of finished launches, oldest first. Only so many are kept
+  /// alive; a report about an older launch names no thread.
+  std::deque<std::pair<std::shared_ptr<const TouchMap>, uint64_t>> maps;
+  uint64_t mapBytes = 0;
   std::map<Allocation *, std::vector<Record>> history;
   std::set<std::string> reported;
 };
-
-/// First common byte range of two sorted lists; false if none.
-bool overlap(const Ranges &a, const Ranges &b,
-             std::pair<uint64_t, uint64_t> &out);
 
 } // namespace gpusim
 

@@ -27,16 +27,15 @@ static std::map<std::string, StaticFacts> run(const Module &m) {
   for (char c : arch)
     if (!isalnum((unsigned char)c) && c != '_')
       arch = "sm_80";
-  std::string command =
-      "'" + ptxas + "' -v -arch=" + arch + " -o /dev/null " + path + " 2>&1";
+  std::string command = "'" + ptxas + "' -v -arch=" + arch + " -o /dev/null " + path + " 2>&1";
   if (FILE *out = popen(command.c_str(), "r")) {
     char line[1000], name[600] = "";
     while (fgets(line, sizeof line, out)) {
       if (const char *p = strstr(line, "entry function '"))
         sscanf(p, "entry function '%599[^']'", name);
       if (const char *p = strstr(line, "bytes stack frame, "))
-        sscanf(p, "bytes stack frame, %d bytes spill stores, %d bytes spill",
-               &result[name].spillStores, &result[name].spillLoads);
+        sscanf(p, "bytes stack frame, %d bytes spill stores, %d bytes spill", &result[name].spillStores,
+               &result[name].spillLoads);
       if (const char *p = strstr(line, "Used "))
         if (*name)
           sscanf(p, "Used %d registers", &result[name].registers);
@@ -47,8 +46,7 @@ static std::map<std::string, StaticFacts> run(const Module &m) {
   return result;
 }
 
-const StaticFacts *gpusim::ptxasFacts(const Module &m,
-                                      const std::string &kernel) {
+const StaticFacts *gpusim::ptxasFacts(const Module &m, const std::string &kernel) {
   if (Settings::get().ptxas.empty())
     return nullptr;
   static std::mutex lock;

@@ -17,8 +17,7 @@ struct KernelFacts {
   unsigned blocksPerSM = 0, warpsPerSM = 0;
 };
 
-void addLaunch(const KernelFacts &facts, const LaunchConfig &config,
-               const Counters &c);
+void addLaunch(const KernelFacts &facts, const LaunchConfig &config, const Counters &c);
 void countMessage(const char *kind, size_t bytes);
 /// Writes PID.txt and PID.json into GPUSIM_REPORT_DIR, if that is set.
 void writeReportFiles();
@@ -33,8 +32,7 @@ struct Limits {
   unsigned registerGranule; ///< per warp
 };
 Limits limitsOf(unsigned arch);
-unsigned blocksPerSM(unsigned arch, unsigned threads, unsigned registers,
-                     unsigned shared);
+unsigned blocksPerSM(unsigned arch, unsigned threads, unsigned registers, unsigned shared);
 
 } // namespace gpusim
 

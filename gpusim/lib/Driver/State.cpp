@@ -100,8 +100,7 @@ CUresult State::initialise() {
 }
 
 Device *State::device(int ordinal) {
-  return ordinal >= 0 && ordinal < (int)devices.size() ? &devices[ordinal]
-                                                       : nullptr;
+  return ordinal >= 0 && ordinal < (int)devices.size() ? &devices[ordinal] : nullptr;
 }
 
 CUctx_st *State::createContext(Device &d, unsigned flags, bool primary) {
@@ -204,8 +203,7 @@ void State::work(CUstream s) {
     }
     // Seeded delays try out other interleavings of the streams.
     if (settings.delayMicros && rng() % 2)
-      std::this_thread::sleep_for(
-          std::chrono::microseconds(rng() % settings.delayMicros));
+      std::this_thread::sleep_for(std::chrono::microseconds(rng() % settings.delayMicros));
     task.run();
     task.done->signal();
   }
@@ -230,12 +228,11 @@ void State::syncWithLegacy(CUstream s, std::vector<CompletionRef> &waits) {
       after(other);
 }
 
-CUresult State::submit(CUstream s, const std::string &what, Work work,
-                       std::vector<AccessSet> declared) {
+CUresult State::submit(CUstream s, const std::string &what, Work work, std::vector<AccessSet> declared) {
   std::unique_lock<std::mutex> lock(mutex);
   if (s->capture) {
-    s->capture->steps.push_back({CUgraph_st::Step::Submit, s->captureIndex, 0,
-                                 what, std::move(work), std::move(declared)});
+    s->capture->steps.push_back(
+        {CUgraph_st::Step::Submit, s->captureIndex, 0, what, std::move(work), std::move(declared)});
     return CUDA_SUCCESS;
   }
   std::vector<CompletionRef> waits;
@@ -246,8 +243,7 @@ CUresult State::submit(CUstream s, const std::string &what, Work work,
   op->number = ++s->issued;
   op->clock = s->clock;
   op->accesses = std::move(declared);
-  op->what = what + " (operation " + std::to_string(op->number) +
-             " of stream " + std::to_string(s->id) + ")";
+  op->what = what + " (operation " + std::to_string(op->number) + " of stream " + std::to_string(s->id) + ")";
   s->clock.set(s->id, op->number);
   auto done = std::make_shared<Completion>();
   s->tail = done;
@@ -280,12 +276,7 @@ void State::record(CUstream s, CUevent e) {
   if (s->capture) {
     e->capture = s->capture;
     e->captureMark = s->capture->numMarks++;
-    s->capture->steps.push_back({CUgraph_st::Step::Record,
-                                 s->captureIndex,
-                                 e->captureMark,
-                                 "",
-                                 nullptr,
-                                 {}});
+    s->capture->steps.push_back({CUgraph_st::Step::Record, s->captureIndex, e->captureMark, "", nullptr, {}});
     return;
   }
   std::vector<CompletionRef> waits;
@@ -316,12 +307,7 @@ CUresult State::waitEvent(CUstream s, CUevent e) {
     } else if (s->capture != g) {
       return CUDA_ERROR_INVALID_VALUE;
     }
-    g->steps.push_back({CUgraph_st::Step::Wait,
-                        s->captureIndex,
-                        e->captureMark,
-                        "",
-                        nullptr,
-                        {}});
+    g->steps.push_back({CUgraph_st::Step::Wait, s->captureIndex, e->captureMark, "", nullptr, {}});
     return CUDA_SUCCESS;
   }
   if (!e->done)
@@ -330,8 +316,7 @@ CUresult State::waitEvent(CUstream s, CUevent e) {
   CompletionRef until = e->done;
   auto done = std::make_shared<Completion>();
   s->tail = done;
-  enqueue(
-      s, [until] { until->wait(); }, done);
+  enqueue(s, [until] { until->wait(); }, done);
   return CUDA_SUCCESS;
 }
 

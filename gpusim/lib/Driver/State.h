@@ -160,8 +160,7 @@ public:
 
   /// `declared` is what the work would touch, where that is known beforehand:
   /// it is compared even if an error keeps the work from running.
-  CUresult submit(CUstream s, const std::string &what, Work work,
-                  std::vector<AccessSet> declared = {});
+  CUresult submit(CUstream s, const std::string &what, Work work, std::vector<AccessSet> declared = {});
   void record(CUstream s, CUevent e);
   CUresult waitEvent(CUstream s, CUevent e);
   void hostWait(CUstream s);

@@ -20,8 +20,7 @@ namespace {
 ncclComm *newComm(int size, int rank, const std::string &token) {
   CUcontext context = nullptr;
   CUdevice device = 0;
-  if (cuCtxGetCurrent(&context) != CUDA_SUCCESS || !context ||
-      cuCtxGetDevice(&device) != CUDA_SUCCESS)
+  if (cuCtxGetCurrent(&context) != CUDA_SUCCESS || !context || cuCtxGetDevice(&device) != CUDA_SUCCESS)
     return nullptr;
   auto *c = new ncclComm;
   c->rank = rank;
@@ -32,8 +31,7 @@ ncclComm *newComm(int size, int rank, const std::string &token) {
   return c;
 }
 
-ncclResult_t initComm(ncclComm_t *out, int size, const std::string &token,
-                      int rank) {
+ncclResult_t initComm(ncclComm_t *out, int size, const std::string &token, int rank) {
   if (!out || size < 1 || rank < 0 || rank >= size)
     return note(ncclInvalidArgument);
   ncclComm *c = newComm(size, rank, token);
@@ -103,17 +101,14 @@ GPUSIM_EXPORT ncclResult_t ncclGetUniqueId(ncclUniqueId *id) {
   return ncclSuccess;
 }
 
-GPUSIM_EXPORT ncclResult_t ncclCommInitRank(ncclComm_t *out, int size,
-                                            ncclUniqueId id, int rank) {
+GPUSIM_EXPORT ncclResult_t ncclCommInitRank(ncclComm_t *out, int size, ncclUniqueId id, int rank) {
   return initComm(out, size, tokenOf(id), rank);
 }
-GPUSIM_EXPORT ncclResult_t ncclCommInitRankConfig(ncclComm_t *out, int size,
-                                                  ncclUniqueId id, int rank,
+GPUSIM_EXPORT ncclResult_t ncclCommInitRankConfig(ncclComm_t *out, int size, ncclUniqueId id, int rank,
                                                   ncclConfig_t *) {
   return initComm(out, size, tokenOf(id), rank);
 }
-GPUSIM_EXPORT ncclResult_t ncclCommInitAll(ncclComm_t *out, int size,
-                                           const int *devices) {
+GPUSIM_EXPORT ncclResult_t ncclCommInitAll(ncclComm_t *out, int size, const int *devices) {
   ncclUniqueId id;
   if (!out || size < 1)
     return ncclInvalidArgument;
@@ -126,8 +121,7 @@ GPUSIM_EXPORT ncclResult_t ncclCommInitAll(ncclComm_t *out, int size,
   ncclResult_t r = ncclGroupStart();
   for (int n = 0; n < size && r == ncclSuccess; ++n) {
     CUcontext c;
-    if (cuDevicePrimaryCtxRetain(&c, devices ? devices[n] : n) !=
-        CUDA_SUCCESS) {
+    if (cuDevicePrimaryCtxRetain(&c, devices ? devices[n] : n) != CUDA_SUCCESS) {
       note(ncclInvalidArgument);
       break;
     }
@@ -140,8 +134,7 @@ GPUSIM_EXPORT ncclResult_t ncclCommInitAll(ncclComm_t *out, int size,
 }
 
 /// Every rank learns every colour and key, and computes the same groups.
-GPUSIM_EXPORT ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key,
-                                         ncclComm_t *out, ncclConfig_t *) {
+GPUSIM_EXPORT ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t *out, ncclConfig_t *) {
   if (!comm || !out)
     return ncclInvalidArgument;
   drain(comm);
@@ -160,8 +153,7 @@ GPUSIM_EXPORT ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key,
   }
   if (!comm->exchange(sends, receives))
     return comm->error;
-  std::string token = comm->token + "." + std::to_string(++comm->splits) + "." +
-                      std::to_string(color);
+  std::string token = comm->token + "." + std::to_string(++comm->splits) + "." + std::to_string(color);
   if (color < 0)
     return ncclSuccess;                     // NCCL_SPLIT_NOCOLOR
   std::vector<std::pair<int, int>> members; // key, old rank
@@ -200,8 +192,7 @@ GPUSIM_EXPORT ncclResult_t ncclCommAbort(ncclComm_t comm) {
   comm->fail(ncclRemoteError, "aborted");
   return ncclCommDestroy(comm);
 }
-GPUSIM_EXPORT ncclResult_t ncclCommGetAsyncError(ncclComm_t comm,
-                                                 ncclResult_t *error) {
+GPUSIM_EXPORT ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *error) {
   if (!comm || !error)
     return ncclInvalidArgument;
   *error = comm->error;
@@ -213,8 +204,7 @@ GPUSIM_EXPORT ncclResult_t ncclCommCount(const ncclComm_t comm, int *count) {
   *count = comm->size;
   return ncclSuccess;
 }
-GPUSIM_EXPORT ncclResult_t ncclCommCuDevice(const ncclComm_t comm,
-                                            int *device) {
+GPUSIM_EXPORT ncclResult_t ncclCommCuDevice(const ncclComm_t comm, int *device) {
   if (!comm || !device)
     return ncclInvalidArgument;
   *device = comm->device;
@@ -226,8 +216,7 @@ GPUSIM_EXPORT ncclResult_t ncclCommUserRank(const ncclComm_t comm, int *rank) {
   *rank = comm->rank;
   return ncclSuccess;
 }
-GPUSIM_EXPORT ncclResult_t ncclCommRegister(const ncclComm_t comm, void *buffer,
-                                            size_t, void **handle) {
+GPUSIM_EXPORT ncclResult_t ncclCommRegister(const ncclComm_t comm, void *buffer, size_t, void **handle) {
   if (!comm || !handle)
     return ncclInvalidArgument;
   *handle = buffer;
@@ -246,16 +235,11 @@ GPUSIM_EXPORT ncclResult_t ncclMemFree(void *p) {
 }
 
 /// residence 1: the scalar lies in host memory; 0: in device memory.
-GPUSIM_EXPORT ncclResult_t ncclRedOpCreatePreMulSum(ncclRedOp_t *op,
-                                                    void *scalar,
-                                                    ncclDataType_t type,
-                                                    int residence,
+GPUSIM_EXPORT ncclResult_t ncclRedOpCreatePreMulSum(ncclRedOp_t *op, void *scalar, ncclDataType_t type, int residence,
                                                     ncclComm_t comm) {
   if (!op || !scalar || !comm || (type != ncclFloat32 && type != ncclFloat64))
     return ncclInvalidArgument; // other types are not simulated
-  const void *p = residence
-                      ? scalar
-                      : gpusimHostAddress((CUdeviceptr)scalar, typeBytes(type));
+  const void *p = residence ? scalar : gpusimHostAddress((CUdeviceptr)scalar, typeBytes(type));
   if (!p)
     return ncclInvalidArgument;
   ReduceOp r;
@@ -270,15 +254,14 @@ GPUSIM_EXPORT ncclResult_t ncclRedOpDestroy(ncclRedOp_t, ncclComm_t comm) {
 }
 
 GPUSIM_EXPORT const char *ncclGetErrorString(ncclResult_t r) {
-  static const char *const texts[] = {
-      "no error",
-      "unhandled cuda error",
-      "unhandled system error",
-      "internal error",
-      "invalid argument",
-      "invalid usage",
-      "remote process exited or there was a network error",
-      "NCCL operation in progress"};
+  static const char *const texts[] = {"no error",
+                                      "unhandled cuda error",
+                                      "unhandled system error",
+                                      "internal error",
+                                      "invalid argument",
+                                      "invalid usage",
+                                      "remote process exited or there was a network error",
+                                      "NCCL operation in progress"};
   return r >= 0 && r < 8 ? texts[r] : "unknown result code";
 }
 GPUSIM_EXPORT const char *ncclGetLastError(ncclComm_t) { return ""; }
@@ -296,60 +279,51 @@ GPUSIM_EXPORT ncclResult_t ncclGroupEnd(void) {
   return --g.depth ? ncclSuccess : endGroup(g);
 }
 
-GPUSIM_EXPORT ncclResult_t ncclSend(const void *buffer, size_t count,
-                                    ncclDataType_t type, int peer,
-                                    ncclComm_t comm, CUstream stream) {
+/// One end of a message; the other end's buffer is null.
+static ncclResult_t point(const void *send, void *recv, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
+                          CUstream stream, bool isSend) {
   Call c;
-  c.isSend = true;
-  c.send = buffer;
+  c.isSend = isSend;
+  c.send = send;
+  c.recv = recv;
   c.count = count;
   c.type = type;
   c.peer = peer;
   c.stream = stream;
   return enqueue(comm, c);
 }
-GPUSIM_EXPORT ncclResult_t ncclRecv(void *buffer, size_t count,
-                                    ncclDataType_t type, int peer,
-                                    ncclComm_t comm, CUstream stream) {
-  Call c;
-  c.recv = buffer;
-  c.count = count;
-  c.type = type;
-  c.peer = peer;
-  c.stream = stream;
-  return enqueue(comm, c);
+GPUSIM_EXPORT ncclResult_t ncclSend(const void *buffer, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
+                                    CUstream stream) {
+  return point(buffer, nullptr, count, type, peer, comm, stream, true);
 }
-GPUSIM_EXPORT ncclResult_t ncclAllReduce(const void *s, void *r, size_t n,
-                                         ncclDataType_t t, ncclRedOp_t op,
+GPUSIM_EXPORT ncclResult_t ncclRecv(void *buffer, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
+                                    CUstream stream) {
+  return point(nullptr, buffer, count, type, peer, comm, stream, false);
+}
+GPUSIM_EXPORT ncclResult_t ncclAllReduce(const void *s, void *r, size_t n, ncclDataType_t t, ncclRedOp_t op,
                                          ncclComm_t c, CUstream stream) {
   return collective(Kind::AllReduce, s, r, n, t, op, 0, c, stream);
 }
-GPUSIM_EXPORT ncclResult_t ncclReduce(const void *s, void *r, size_t n,
-                                      ncclDataType_t t, ncclRedOp_t op,
-                                      int root, ncclComm_t c, CUstream stream) {
+GPUSIM_EXPORT ncclResult_t ncclReduce(const void *s, void *r, size_t n, ncclDataType_t t, ncclRedOp_t op, int root,
+                                      ncclComm_t c, CUstream stream) {
   return collective(Kind::Reduce, s, r, n, t, op, root, c, stream);
 }
-GPUSIM_EXPORT ncclResult_t ncclReduceScatter(const void *s, void *r, size_t n,
-                                             ncclDataType_t t, ncclRedOp_t op,
+GPUSIM_EXPORT ncclResult_t ncclReduceScatter(const void *s, void *r, size_t n, ncclDataType_t t, ncclRedOp_t op,
                                              ncclComm_t c, CUstream stream) {
   return collective(Kind::ReduceScatter, s, r, n, t, op, 0, c, stream);
 }
-GPUSIM_EXPORT ncclResult_t ncclAllGather(const void *s, void *r, size_t n,
-                                         ncclDataType_t t, ncclComm_t c,
+GPUSIM_EXPORT ncclResult_t ncclAllGather(const void *s, void *r, size_t n, ncclDataType_t t, ncclComm_t c,
                                          CUstream stream) {
   return collective(Kind::AllGather, s, r, n, t, 0, 0, c, stream);
 }
-GPUSIM_EXPORT ncclResult_t ncclBroadcast(const void *s, void *r, size_t n,
-                                         ncclDataType_t t, int root,
-                                         ncclComm_t c, CUstream stream) {
+GPUSIM_EXPORT ncclResult_t ncclBroadcast(const void *s, void *r, size_t n, ncclDataType_t t, int root, ncclComm_t c,
+                                         CUstream stream) {
   return collective(Kind::Broadcast, s, r, n, t, 0, root, c, stream);
 }
-GPUSIM_EXPORT ncclResult_t ncclBcast(void *b, size_t n, ncclDataType_t t,
-                                     int root, ncclComm_t c, CUstream stream) {
+GPUSIM_EXPORT ncclResult_t ncclBcast(void *b, size_t n, ncclDataType_t t, int root, ncclComm_t c, CUstream stream) {
   return ncclBroadcast(b, b, n, t, root, c, stream);
 }
-GPUSIM_EXPORT ncclResult_t ncclAlltoAll(const void *s, void *r, size_t n,
-                                        ncclDataType_t t, ncclComm_t c,
+GPUSIM_EXPORT ncclResult_t ncclAlltoAll(const void *s, void *r, size_t n, ncclDataType_t t, ncclComm_t c,
                                         CUstream stream) {
   return collective(Kind::AlltoAll, s, r, n, t, 0, 0, c, stream);
 }

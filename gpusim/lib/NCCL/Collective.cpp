@@ -12,11 +12,10 @@
 using namespace gpusim;
 
 const char *gpusim::kindName(Kind k) {
-  static const char *const names[] = {
-      "point-to-point message", "part of an all-reduce",
-      "part of a reduce",       "part of a reduce-scatter",
-      "part of an all-gather",  "broadcast",
-      "part of an all-to-all",  "split"};
+  static const char *const names[] = {"point-to-point message", "part of an all-reduce",
+                                      "part of a reduce",       "part of a reduce-scatter",
+                                      "part of an all-gather",  "broadcast",
+                                      "part of an all-to-all",  "split"};
   return (unsigned)k < 8 ? names[(unsigned)k] : "message";
 }
 
@@ -40,8 +39,7 @@ template <unsigned E, unsigned M, bool Ieee> struct Small {
       return m ? NAN : sign * INFINITY;
     if (!Ieee && e == (1u << E) - 1 && m == (1u << M) - 1)
       return NAN;
-    return sign * (e ? std::ldexp(1.0 + std::ldexp(m, -(int)M), (int)e - bias)
-                     : std::ldexp(m, 1 - bias - (int)M));
+    return sign * (e ? std::ldexp(1.0 + std::ldexp(m, -(int)M), (int)e - bias) : std::ldexp(m, 1 - bias - (int)M));
   }
   static unsigned narrow(double v) {
     const unsigned sign = std::signbit(v) ? 1u << (E + M) : 0;
@@ -53,8 +51,7 @@ template <unsigned E, unsigned M, bool Ieee> struct Small {
     std::frexp(a, &e);
     int ulp = std::max(e - 1, 1 - bias) - (int)M;
     double r = std::ldexp(std::nearbyint(std::ldexp(a, -ulp)), ulp);
-    const double top = widen(Ieee ? (((1u << E) - 2) << M | ((1u << M) - 1))
-                                  : (1u << (E + M)) - 2);
+    const double top = widen(Ieee ? (((1u << E) - 2) << M | ((1u << M) - 1)) : (1u << (E + M)) - 2);
     if (r > top)
       return sign | (Ieee ? ((1u << E) - 1) << M : nan);
     if (r == 0)
@@ -100,17 +97,15 @@ template <class T> T at(const uint8_t *p, uint64_t i) {
 
 /// Applies f to every value in the type's own arithmetic: integers as they
 /// are (they wrap), f32 as float, the small types as double with one rounding.
-template <class F>
-void apply(uint8_t *p, const uint8_t *q, uint64_t n, int type, F f) {
-#define PLAIN(code, T)                                                         \
-  case code:                                                                   \
-    return eachValue<T>(                                                       \
-        p, n, [&](T v, uint64_t i) { return (T)f(v, q ? at<T>(q, i) : v); })
-#define SMALL(code, T, H)                                                      \
-  case code:                                                                   \
-    return eachValue<T>(p, n, [&](T v, uint64_t i) {                           \
-      double x = H::widen(v), y = q ? H::widen(at<T>(q, i)) : x;               \
-      return (T)H::narrow(f(x, y));                                            \
+template <class F> void apply(uint8_t *p, const uint8_t *q, uint64_t n, int type, F f) {
+#define PLAIN(code, T)                                                                                                 \
+  case code:                                                                                                           \
+    return eachValue<T>(p, n, [&](T v, uint64_t i) { return (T)f(v, q ? at<T>(q, i) : v); })
+#define SMALL(code, T, H)                                                                                              \
+  case code:                                                                                                           \
+    return eachValue<T>(p, n, [&](T v, uint64_t i) {                                                                   \
+      double x = H::widen(v), y = q ? H::widen(at<T>(q, i)) : x;                                                       \
+      return (T)H::narrow(f(x, y));                                                                                    \
     })
   switch (type) {
     PLAIN(ncclInt8, int8_t);
@@ -132,23 +127,16 @@ void apply(uint8_t *p, const uint8_t *q, uint64_t n, int type, F f) {
 
 } // namespace
 
-void gpusim::reduceInto(uint8_t *into, const uint8_t *from, uint64_t count,
-                        int type, const ReduceOp &op) {
-  apply(into, from, count, type,
-        [&](auto a, auto b) { return combine(op.op, a, b); });
+void gpusim::reduceInto(uint8_t *into, const uint8_t *from, uint64_t count, int type, const ReduceOp &op) {
+  apply(into, from, count, type, [&](auto a, auto b) { return combine(op.op, a, b); });
 }
-void gpusim::finishReduce(uint8_t *data, uint64_t count, int type,
-                          const ReduceOp &op, int ranks) {
+void gpusim::finishReduce(uint8_t *data, uint64_t count, int type, const ReduceOp &op, int ranks) {
   if (op.op == ncclAvg)
-    apply(data, nullptr, count, type,
-          [&](auto a, auto) { return a / (decltype(a))ranks; });
+    apply(data, nullptr, count, type, [&](auto a, auto) { return a / (decltype(a))ranks; });
 }
-void gpusim::scaleInput(uint8_t *data, uint64_t count, int type,
-                        const ReduceOp &op) {
+void gpusim::scaleInput(uint8_t *data, uint64_t count, int type, const ReduceOp &op) {
   if (op.premul)
-    apply(data, nullptr, count, type, [&](auto a, auto) {
-      return (decltype(a))(a * (decltype(a))op.scalar);
-    });
+    apply(data, nullptr, count, type, [&](auto a, auto) { return (decltype(a))(a * (decltype(a))op.scalar); });
 }
 
 //===-- Collectives -------------------------------------------------------===//
@@ -156,8 +144,7 @@ void gpusim::scaleInput(uint8_t *data, uint64_t count, int type,
 namespace {
 
 /// Bytes [lo, hi) of a buffer as a message.
-Message part(int peer, const void *buffer, uint64_t lo, uint64_t hi,
-             uint32_t what) {
+Message part(int peer, const void *buffer, uint64_t lo, uint64_t hi, uint32_t what) {
   Message m;
   m.peer = peer;
   m.device = (CUdeviceptr)buffer + lo;
@@ -180,16 +167,14 @@ Message hostPart(int peer, std::vector<uint8_t> &bytes, uint32_t what) {
 
 /// Receives one contribution per rank and reduces them in rank order. `lo`,
 /// `hi` say which bytes of everybody's buffer this rank reduces.
-bool gatherAndReduce(ncclComm &comm, const Call &c,
-                     const std::vector<std::pair<uint64_t, uint64_t>> &ranges,
+bool gatherAndReduce(ncclComm &comm, const Call &c, const std::vector<std::pair<uint64_t, uint64_t>> &ranges,
                      bool reduces, std::vector<uint8_t> &result) {
   const uint32_t what = whatOf(c.kind, c.type);
   std::vector<Message> sends, receives;
   std::vector<std::vector<uint8_t>> got(comm.size);
   for (int peer = 0; peer < comm.size; ++peer) {
     if (ranges[peer].second > ranges[peer].first || peer == comm.rank)
-      sends.push_back(
-          part(peer, c.send, ranges[peer].first, ranges[peer].second, what));
+      sends.push_back(part(peer, c.send, ranges[peer].first, ranges[peer].second, what));
     if (!reduces && peer != comm.rank)
       continue;
     got[peer].resize(ranges[comm.rank].second - ranges[comm.rank].first);
@@ -225,8 +210,7 @@ bool allReduce(ncclComm &comm, const Call &c) {
   const uint64_t width = typeBytes(c.type);
   std::vector<std::pair<uint64_t, uint64_t>> ranges;
   for (int n = 0; n < comm.size; ++n)
-    ranges.push_back({c.count * n / comm.size * width,
-                      c.count * (n + 1) / comm.size * width});
+    ranges.push_back({c.count * n / comm.size * width, c.count * (n + 1) / comm.size * width});
   std::vector<uint8_t> mine;
   if (!gatherAndReduce(comm, c, ranges, true, mine))
     return false;
@@ -239,8 +223,7 @@ bool allReduce(ncclComm &comm, const Call &c) {
     if (!mine.empty())
       sends.push_back(hostPart(peer, mine, what));
     if (ranges[peer].second > ranges[peer].first)
-      receives.push_back(
-          part(peer, c.recv, ranges[peer].first, ranges[peer].second, what));
+      receives.push_back(part(peer, c.recv, ranges[peer].first, ranges[peer].second, what));
   }
   return comm.exchange(sends, receives);
 }
@@ -277,11 +260,9 @@ bool moveBlocks(ncclComm &comm, const Call &c) {
   for (uint64_t peer = 0; peer < (uint64_t)comm.size; ++peer) {
     const bool all = c.kind == Kind::AlltoAll, one = c.kind == Kind::Broadcast;
     if (!one || comm.rank == c.peer)
-      sends.push_back(part(peer, c.send, all ? peer * bytes : 0,
-                           (all ? peer * bytes : 0) + bytes, what));
+      sends.push_back(part(peer, c.send, all ? peer * bytes : 0, (all ? peer * bytes : 0) + bytes, what));
     if (!one || (int)peer == c.peer)
-      receives.push_back(part(peer, c.recv, one ? 0 : peer * bytes,
-                              (one ? 0 : peer * bytes) + bytes, what));
+      receives.push_back(part(peer, c.recv, one ? 0 : peer * bytes, (one ? 0 : peer * bytes) + bytes, what));
   }
   return comm.exchange(sends, receives);
 }

@@ -26,16 +26,7 @@ struct Message {
   CUdeviceptr device = 0; ///< 0: host memory, all of it written
 };
 
-enum class Kind : uint32_t {
-  Point,
-  AllReduce,
-  Reduce,
-  ReduceScatter,
-  AllGather,
-  Broadcast,
-  AlltoAll,
-  Split
-};
+enum class Kind : uint32_t { Point, AllReduce, Reduce, ReduceScatter, AllGather, Broadcast, AlltoAll, Split };
 const char *kindName(Kind k);
 inline uint32_t whatOf(Kind k, int type) { return (uint32_t)k << 8 | type; }
 
@@ -80,8 +71,7 @@ struct ncclComm {
   std::string name() const;
   /// Sends and receives everything, in any order between peers and in the
   /// given order for one peer. False after an error, which is noted.
-  bool exchange(const std::vector<gpusim::Message> &sends,
-                const std::vector<gpusim::Message> &receives);
+  bool exchange(const std::vector<gpusim::Message> &sends, const std::vector<gpusim::Message> &receives);
   bool run(const gpusim::Call &c);
 };
 
@@ -89,10 +79,8 @@ namespace gpusim {
 
 unsigned typeBytes(int type);
 /// into[i] = into[i] op from[i]; `last` divides for an average of n.
-void reduceInto(uint8_t *into, const uint8_t *from, uint64_t count, int type,
-                const ReduceOp &op);
-void finishReduce(uint8_t *data, uint64_t count, int type, const ReduceOp &op,
-                  int ranks);
+void reduceInto(uint8_t *into, const uint8_t *from, uint64_t count, int type, const ReduceOp &op);
+void finishReduce(uint8_t *data, uint64_t count, int type, const ReduceOp &op, int ranks);
 void scaleInput(uint8_t *data, uint64_t count, int type, const ReduceOp &op);
 double timeoutSeconds();
 

@@ -60,8 +60,7 @@ static bool runPoints(ncclComm &comm, const std::vector<Call> &calls) {
     (c.isSend ? sends : receives).push_back(m);
     gpusimCountMessage(c.isSend ? "sent" : "received", m.bytes);
   }
-  return sends.empty() && receives.empty() ? true
-                                           : comm.exchange(sends, receives);
+  return sends.empty() && receives.empty() ? true : comm.exchange(sends, receives);
 }
 
 /// Runs on the stream's thread.
@@ -70,9 +69,7 @@ static void runPlan(void *data) {
   ncclComm &comm = *p.comm;
   {
     std::unique_lock<std::mutex> lock(comm.mutex);
-    comm.changed.wait(lock, [&] {
-      return !comm.busy && (!p.ordered || comm.served == p.ticket);
-    });
+    comm.changed.wait(lock, [&] { return !comm.busy && (!p.ordered || comm.served == p.ticket); });
     comm.busy = true;
   }
   bool ok = !comm.error && !comm.aborted;
@@ -96,8 +93,7 @@ static void runPlan(void *data) {
 static void dropPlan(void *data) {
   Plan *p = (Plan *)data;
   if (!p->ran && p->ordered) {
-    p->comm->fail(ncclUnhandledCudaError,
-                  "an error of its context keeps its messages from running");
+    p->comm->fail(ncclUnhandledCudaError, "an error of its context keeps its messages from running");
     std::lock_guard<std::mutex> lock(p->comm->mutex);
     ++p->comm->served;
     p->comm->changed.notify_all();
@@ -105,17 +101,14 @@ static void dropPlan(void *data) {
   delete p;
 }
 
-static std::vector<gpusimBuffer> buffersOf(const ncclComm &comm,
-                                           const std::vector<Call> &calls) {
+static std::vector<gpusimBuffer> buffersOf(const ncclComm &comm, const std::vector<Call> &calls) {
   std::vector<gpusimBuffer> buffers;
   for (const Call &c : calls) {
     const size_t width = typeBytes(c.type);
     if (reads(comm, c) && c.count)
-      buffers.push_back(
-          {(CUdeviceptr)c.send, sendElements(comm, c) * width, 0});
+      buffers.push_back({(CUdeviceptr)c.send, sendElements(comm, c) * width, 0});
     if (writes(comm, c) && c.count)
-      buffers.push_back(
-          {(CUdeviceptr)c.recv, recvElements(comm, c) * width, 1});
+      buffers.push_back({(CUdeviceptr)c.recv, recvElements(comm, c) * width, 1});
   }
   return buffers;
 }
@@ -127,8 +120,7 @@ static ncclResult_t submitPlan(ncclComm &comm, std::vector<Call> calls) {
   CUstream main = calls.front().stream;
   std::vector<CUstream> others;
   for (const Call &c : calls)
-    if (c.stream != main &&
-        std::find(others.begin(), others.end(), c.stream) == others.end())
+    if (c.stream != main && std::find(others.begin(), others.end(), c.stream) == others.end())
       others.push_back(c.stream);
   auto order = [](CUstream before, CUstream after) {
     CUevent e;
@@ -148,8 +140,7 @@ static ncclResult_t submitPlan(ncclComm &comm, std::vector<Call> calls) {
   {
     std::lock_guard<std::mutex> lock(comm.mutex);
     plan->ticket = comm.issued;
-    r = gpusimSubmit(main, what.c_str(), runPlan, dropPlan, plan,
-                     buffers.data(), buffers.size());
+    r = gpusimSubmit(main, what.c_str(), runPlan, dropPlan, plan, buffers.data(), buffers.size());
     if (r == CUDA_SUCCESS && !capturing)
       ++comm.issued;
   }
@@ -201,14 +192,12 @@ ncclResult_t gpusim::note(ncclResult_t r) {
   return r;
 }
 
-static bool inBounds(const void *p, uint64_t bytes, const char *what,
-                     ncclComm &comm) {
+static bool inBounds(const void *p, uint64_t bytes, const char *what, ncclComm &comm) {
   if (!bytes || gpusimHostAddress((CUdeviceptr)p, bytes))
     return true;
   char text[200];
-  snprintf(text, sizeof text,
-           "NCCL, %s: %s buffer %p of %llu bytes is not one live allocation",
-           comm.name().c_str(), what, p, (unsigned long long)bytes);
+  snprintf(text, sizeof text, "NCCL, %s: %s buffer %p of %llu bytes is not one live allocation", comm.name().c_str(),
+           what, p, (unsigned long long)bytes);
   gpusimReport(text);
   return false;
 }
@@ -219,19 +208,16 @@ ncclResult_t gpusim::enqueue(ncclComm *comm, Call c) {
   if (comm->error)
     return note(comm->error);
   const uint64_t width = typeBytes(c.type);
-  if (reads(*comm, c) &&
-      !inBounds(c.send, sendElements(*comm, c) * width, "send", *comm))
+  if (reads(*comm, c) && !inBounds(c.send, sendElements(*comm, c) * width, "send", *comm))
     return note(ncclInvalidArgument);
-  if (writes(*comm, c) &&
-      !inBounds(c.recv, recvElements(*comm, c) * width, "receive", *comm))
+  if (writes(*comm, c) && !inBounds(c.recv, recvElements(*comm, c) * width, "receive", *comm))
     return note(ncclInvalidArgument);
   Group &g = group();
   g.calls.push_back({comm, c});
   return g.depth ? ncclSuccess : endGroup(g);
 }
 
-ncclResult_t gpusim::collective(Kind kind, const void *send, void *recv,
-                                size_t count, int type, int op, int root,
+ncclResult_t gpusim::collective(Kind kind, const void *send, void *recv, size_t count, int type, int op, int root,
                                 ncclComm *comm, CUstream stream) {
   Call c;
   c.kind = kind;

@@ -31,9 +31,8 @@ ncclResult_t endGroup(Group &g);
 ncclResult_t note(ncclResult_t r);
 /// Adds a call to the group, or runs it if there is none.
 ncclResult_t enqueue(ncclComm *comm, Call c);
-ncclResult_t collective(Kind kind, const void *send, void *recv, size_t count,
-                        int type, int op, int root, ncclComm *comm,
-                        CUstream stream);
+ncclResult_t collective(Kind kind, const void *send, void *recv, size_t count, int type, int op, int root,
+                        ncclComm *comm, CUstream stream);
 
 } // namespace gpusim
 

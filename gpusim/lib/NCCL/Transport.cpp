@@ -46,24 +46,17 @@ socklen_t addressOf(const std::string &token, int rank, sockaddr_un &a) {
   return offsetof(sockaddr_un, sun_path) + 1 + n;
 }
 
-bool sendAll(int fd, const void *p, size_t n) {
-  return send(fd, p, n, MSG_NOSIGNAL) == (ssize_t)n;
-}
-bool receiveAll(int fd, void *p, size_t n) {
-  return recv(fd, p, n, MSG_WAITALL) == (ssize_t)n;
-}
+bool sendAll(int fd, const void *p, size_t n) { return send(fd, p, n, MSG_NOSIGNAL) == (ssize_t)n; }
+bool receiveAll(int fd, void *p, size_t n) { return recv(fd, p, n, MSG_WAITALL) == (ssize_t)n; }
 
 struct Deadline {
-  Time::time_point end = Time::now() + std::chrono::microseconds(
-                                           (int64_t)(timeoutSeconds() * 1e6));
+  Time::time_point end = Time::now() + std::chrono::microseconds((int64_t)(timeoutSeconds() * 1e6));
   bool over() const { return Time::now() > end; }
 };
 
 } // namespace
 
-std::string ncclComm::name() const {
-  return "rank " + std::to_string(rank) + " of " + std::to_string(size);
-}
+std::string ncclComm::name() const { return "rank " + std::to_string(rank) + " of " + std::to_string(size); }
 
 void ncclComm::fail(int code, const std::string &text) {
   int none = 0;
@@ -89,8 +82,7 @@ ncclResult_t ncclComm::connect() {
   while (bind(listener, (sockaddr *)&a, length) != 0) {
     // An earlier communicator of the same name may be about to close.
     if (errno != EADDRINUSE || deadline.over()) {
-      gpusimReport(
-          ("NCCL, " + name() + ": this rank is taken already").c_str());
+      gpusimReport(("NCCL, " + name() + ": this rank is taken already").c_str());
       close(listener);
       return ncclInvalidUsage;
     }
@@ -125,11 +117,9 @@ ncclResult_t ncclComm::connect() {
       if (deadline.over() || aborted)
         return give(std::to_string(missing) + " higher ranks never joined");
     int fd = accept(listener, nullptr, nullptr);
-    if (fd < 0 || !receiveAll(fd, &theirs, sizeof theirs) ||
-        theirs.magic != magic || theirs.size != (uint32_t)size ||
+    if (fd < 0 || !receiveAll(fd, &theirs, sizeof theirs) || theirs.magic != magic || theirs.size != (uint32_t)size ||
         theirs.rank >= (uint32_t)size || sockets[theirs.rank] >= 0) {
-      std::string who =
-          fd < 0 ? "a peer" : "rank " + std::to_string(theirs.rank);
+      std::string who = fd < 0 ? "a peer" : "rank " + std::to_string(theirs.rank);
       if (fd >= 0)
         close(fd);
       return give(who + " joins with another number of ranks or twice");
@@ -147,9 +137,8 @@ void ncclComm::disconnect() {
       continue;
     int unread = 0;
     if (!error && !aborted && ioctl(fd, FIONREAD, &unread) == 0 && unread > 0)
-      gpusimReport(("NCCL, " + name() + ": rank " + std::to_string(peer) +
-                    " sent a message that was never received")
-                       .c_str());
+      gpusimReport(
+          ("NCCL, " + name() + ": rank " + std::to_string(peer) + " sent a message that was never received").c_str());
     close(fd);
   }
   sockets.clear();
@@ -186,13 +175,11 @@ struct Lane {
 
 class Exchange {
 public:
-  Exchange(ncclComm &c, const std::vector<Message> &sends,
-           const std::vector<Message> &receives);
+  Exchange(ncclComm &c, const std::vector<Message> &sends, const std::vector<Message> &receives);
   bool run();
 
 private:
-  bool selfCopies(const std::vector<Message> &sends,
-                  const std::vector<Message> &receives);
+  bool selfCopies(const std::vector<Message> &sends, const std::vector<Message> &receives);
   bool progressOut(int peer, bool &moved);
   bool progressIn(int peer, bool &moved);
   bool accept(int peer, Flow &f);
@@ -204,12 +191,10 @@ private:
 };
 
 std::string describe(uint32_t what, uint64_t bytes) {
-  return std::string(kindName(Kind(what >> 8))) + " of " +
-         std::to_string(bytes) + " bytes";
+  return std::string(kindName(Kind(what >> 8))) + " of " + std::to_string(bytes) + " bytes";
 }
 
-Exchange::Exchange(ncclComm &c, const std::vector<Message> &sends,
-                   const std::vector<Message> &receives)
+Exchange::Exchange(ncclComm &c, const std::vector<Message> &sends, const std::vector<Message> &receives)
     : comm(c), lanes(c.size) {
   auto flow = [](const Message &m) {
     Flow f;
@@ -232,8 +217,7 @@ Exchange::Exchange(ncclComm &c, const std::vector<Message> &sends,
   ok = selfCopies(sends, receives);
 }
 
-bool Exchange::selfCopies(const std::vector<Message> &sends,
-                          const std::vector<Message> &receives) {
+bool Exchange::selfCopies(const std::vector<Message> &sends, const std::vector<Message> &receives) {
   std::vector<const Message *> from, to;
   for (const Message &m : sends)
     if (m.peer == comm.rank)
@@ -247,16 +231,15 @@ bool Exchange::selfCopies(const std::vector<Message> &sends,
   }
   for (size_t n = 0; n < from.size(); ++n) {
     if (from[n]->bytes != to[n]->bytes) {
-      comm.fail(ncclInvalidUsage,
-                "the two ends of a message to itself disagree: " +
-                    std::to_string(from[n]->bytes) + " and " +
-                    std::to_string(to[n]->bytes) + " bytes");
+      comm.fail(ncclInvalidUsage, "the two ends of a message to itself disagree: " + std::to_string(from[n]->bytes) +
+                                      " and " + std::to_string(to[n]->bytes) + " bytes");
       return false;
     }
     std::vector<uint8_t> bits((to[n]->bytes + 7) / 8, 0xff);
     if (from[n]->device)
       gpusimGetWritten(from[n]->device, from[n]->bytes, bits.data());
-    memmove(to[n]->data, from[n]->data, to[n]->bytes);
+    if (to[n]->bytes) // without any there may be no buffer
+      memmove(to[n]->data, from[n]->data, to[n]->bytes);
     if (to[n]->device)
       gpusimSetWritten(to[n]->device, to[n]->bytes, bits.data());
   }
@@ -270,15 +253,12 @@ bool Exchange::progressOut(int peer, bool &moved) {
     Flow &f = lane.out[lane.nextOut];
     while (f.at < f.total()) {
       auto p = f.piece();
-      ssize_t n = send(comm.sockets[peer], p.first, p.second,
-                       MSG_DONTWAIT | MSG_NOSIGNAL);
+      ssize_t n = send(comm.sockets[peer], p.first, p.second, MSG_DONTWAIT | MSG_NOSIGNAL);
       if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return true;
       if (n <= 0) {
-        comm.fail(ncclRemoteError,
-                  "rank " + std::to_string(peer) +
-                      " has left (it died or aborted) before it took a " +
-                      describe(f.header.what, f.m->bytes));
+        comm.fail(ncclRemoteError, "rank " + std::to_string(peer) + " has left (it died or aborted) before it took a " +
+                                       describe(f.header.what, f.m->bytes));
         return false;
       }
       f.at += n;
@@ -291,19 +271,16 @@ bool Exchange::progressOut(int peer, bool &moved) {
 
 /// Compares a header with what this rank expects.
 bool Exchange::accept(int peer, Flow &f) {
-  if (f.header.magic == magic && f.header.what == f.m->what &&
-      f.header.bytes == f.m->bytes)
+  if (f.header.magic == magic && f.header.what == f.m->what && f.header.bytes == f.m->bytes)
     return true;
   const std::string them = "rank " + std::to_string(peer);
   std::string text;
   if (f.header.magic != magic)
     text = "broken stream from " + them;
   else
-    text = "the two ends of a message disagree: " + them + " sends a " +
-           describe(f.header.what, f.header.bytes) + " (type " +
-           std::to_string(f.header.what & 0xff) + "), " + comm.name() +
-           " receives a " + describe(f.m->what, f.m->bytes) + " (type " +
-           std::to_string(f.m->what & 0xff) + ")";
+    text = "the two ends of a message disagree: " + them + " sends a " + describe(f.header.what, f.header.bytes) +
+           " (type " + std::to_string(f.header.what & 0xff) + "), " + comm.name() + " receives a " +
+           describe(f.m->what, f.m->bytes) + " (type " + std::to_string(f.m->what & 0xff) + ")";
   comm.fail(ncclInvalidUsage, text);
   return false;
 }
@@ -318,17 +295,15 @@ bool Exchange::progressIn(int peer, bool &moved) {
       if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return true;
       if (n <= 0) {
-        comm.fail(ncclRemoteError,
-                  "rank " + std::to_string(peer) +
-                      " has left (it died or aborted) while this rank waits "
-                      "for a " +
-                      describe(f.m->what, f.m->bytes));
+        comm.fail(ncclRemoteError, "rank " + std::to_string(peer) +
+                                       " has left (it died or aborted) while this rank waits "
+                                       "for a " +
+                                       describe(f.m->what, f.m->bytes));
         return false;
       }
       f.at += n;
       moved = true;
-      if (f.at >= sizeof f.header && f.at - n < sizeof f.header &&
-          !accept(peer, f))
+      if (f.at >= sizeof f.header && f.at - n < sizeof f.header && !accept(peer, f))
         return false;
     }
     if (f.m->device)
@@ -339,19 +314,16 @@ bool Exchange::progressIn(int peer, bool &moved) {
 }
 
 void Exchange::reportTimeout() {
-  std::string text =
-      "no progress for " + std::to_string((int)timeoutSeconds()) + " seconds";
+  std::string text = "no progress for " + std::to_string((int)timeoutSeconds()) + " seconds";
   for (int peer = 0; peer < comm.size; ++peer) {
     const Lane &lane = lanes[peer];
     const std::string them = "rank " + std::to_string(peer);
     if (lane.nextIn < lane.in.size())
-      text +=
-          "; " + them + " never posted the send for a " +
-          describe(lane.in[lane.nextIn].m->what, lane.in[lane.nextIn].m->bytes);
+      text += "; " + them + " never posted the send for a " +
+              describe(lane.in[lane.nextIn].m->what, lane.in[lane.nextIn].m->bytes);
     if (lane.nextOut < lane.out.size())
       text += "; " + them + " never posted the receive for a " +
-              describe(lane.out[lane.nextOut].header.what,
-                       lane.out[lane.nextOut].m->bytes);
+              describe(lane.out[lane.nextOut].header.what, lane.out[lane.nextOut].m->bytes);
   }
   comm.fail(ncclRemoteError, text);
 }
@@ -382,8 +354,7 @@ bool Exchange::run() {
     std::vector<pollfd> fds;
     for (int peer = 0; peer < comm.size; ++peer) {
       const Lane &lane = lanes[peer];
-      short events = (lane.nextIn < lane.in.size() ? POLLIN : 0) |
-                     (lane.nextOut < lane.out.size() ? POLLOUT : 0);
+      short events = (lane.nextIn < lane.in.size() ? POLLIN : 0) | (lane.nextOut < lane.out.size() ? POLLOUT : 0);
       if (events)
         fds.push_back({comm.sockets[peer], events, 0});
     }
@@ -393,7 +364,6 @@ bool Exchange::run() {
 
 } // namespace
 
-bool ncclComm::exchange(const std::vector<Message> &sends,
-                        const std::vector<Message> &receives) {
+bool ncclComm::exchange(const std::vector<Message> &sends, const std::vector<Message> &receives) {
   return !error && !aborted && Exchange(*this, sends, receives).run();
 }

@@ -22,6 +22,7 @@ void AccessPattern::build(const uint32_t *addr, uint32_t lanes, uint32_t size) {
   phase = base(addr, mask) & 3;
   findOffsets(addr);
   findRuns();
+  mergeRuns();
   countWavefronts(addr);
 }
 
@@ -41,13 +42,14 @@ void AccessPattern::build(const uint64_t *addr, uint32_t lanes, uint32_t size) {
   sectors = countSectors(addr, mask);
 }
 
-void AccessPattern::addRun(uint32_t lo, uint32_t hi) {
+void AccessPattern::addRun(uint32_t lo, uint32_t hi, uint32_t from) {
   // Ranges that stand twice cost time only, so a short look is enough.
   for (uint32_t n = 0; n < runs && n < 4; ++n)
     if (first[n] == lo && hi == end[n])
       return;
   runBytes = !runs || runBytes == hi - lo ? hi - lo : 0;
   first[runs] = lo;
+  lane[runs] = from;
   end[runs++] = hi;
   lowest = std::min(lowest, (int32_t)lo);
   highest = std::max(highest, (int32_t)hi);
@@ -56,17 +58,44 @@ void AccessPattern::addRun(uint32_t lo, uint32_t hi) {
 /// Neighbouring lanes grow one range.
 void AccessPattern::findRuns() {
   runs = 0, lowest = 0, highest = bytes;
-  uint32_t lo = 0, hi = bytes;
+  uint32_t lo = 0, hi = bytes, from = __builtin_ctz(mask), step = 0;
+  bool sameStep = true;
   for (uint32_t m = mask & (mask - 1); m; m &= m - 1) {
-    const uint32_t a = offset[__builtin_ctz(m)];
+    const uint32_t l = __builtin_ctz(m), a = offset[l];
     if (a == hi) {
+      const uint32_t steps = (hi - lo) / bytes;
+      step = step ? step : l - from;
+      sameStep &= l == from + step * steps;
       hi += bytes;
     } else if ((int32_t)a < (int32_t)lo || (int32_t)(a + bytes) > (int32_t)hi) {
-      addRun(lo, hi);
-      lo = a, hi = a + bytes;
+      addRun(lo, hi, from);
+      lo = a, hi = a + bytes, from = l;
     }
   }
-  addRun(lo, hi);
+  addRun(lo, hi, from);
+  laneStep = !sameStep ? 0 : step ? step : 1;
+}
+
+/// Swizzled lanes also make few long ranges.
+void AccessPattern::mergeRuns() {
+  for (uint32_t n = 1; n < runs; ++n) // insertion sort: mostly in order
+    for (uint32_t k = n; k && (int32_t)first[k] < (int32_t)first[k - 1]; --k) {
+      std::swap(first[k], first[k - 1]);
+      std::swap(end[k], end[k - 1]);
+    }
+  uint32_t kept = 0;
+  for (uint32_t n = 1; n < runs; ++n) {
+    if ((int32_t)first[n] > (int32_t)end[kept]) {
+      ++kept;
+      first[kept] = first[n], end[kept] = end[n];
+    } else if ((int32_t)end[n] > (int32_t)end[kept]) {
+      end[kept] = end[n];
+    }
+  }
+  runs = kept + 1;
+  runBytes = end[0] - first[0];
+  for (uint32_t n = 1; n < runs; ++n)
+    runBytes = end[n] - first[n] == runBytes ? runBytes : 0;
 }
 
 /// Exact count for one phase: the most distinct words that any bank serves.

@@ -22,6 +22,10 @@ struct AccessPattern {
   uint32_t lowBits = 0; ///< bits that are set in any offset
   uint32_t runs = 0;    ///< distinct byte ranges [first, end)
   uint32_t first[32], end[32];
+  /// The lane of the first bytes of each range, and from there to the lane of
+  /// the bytes behind, and so on. 0: not the same step everywhere.
+  /// For global memory only.
+  uint32_t lane[32], laneStep;
   uint32_t runBytes = 0;              ///< of each range; 0: they differ
   int32_t lowest = 0, highest = 0;    ///< of all ranges
   uint32_t wavefronts = 0, ideal = 0; ///< of shared memory
@@ -54,8 +58,9 @@ private:
     return (mask == this->mask) & (bytes == this->bytes) & (phase == this->phase);
   }
   template <typename T> void findOffsets(const T *addr);
-  void addRun(uint32_t lo, uint32_t hi);
+  void addRun(uint32_t lo, uint32_t hi, uint32_t from);
   void findRuns();
+  void mergeRuns();
   void countWavefronts(const uint32_t *addr);
 };
 

@@ -10,9 +10,7 @@ using namespace gpusim;
 //===-- Layout of shared memory ------------------------------------------===//
 
 /// Shared variables that a kernel names, directly or through functions.
-void Decoder::collectShared(const Function &f,
-                            std::vector<const Variable *> &out,
-                            std::set<std::string> &seen) {
+void Decoder::collectShared(const Function &f, std::vector<const Variable *> &out, std::set<std::string> &seen) {
   if (!seen.insert("fn " + f.name).second)
     return;
   for (const Scope &s : f.scopes)
@@ -60,12 +58,10 @@ void Decoder::layoutShared(const Function &f) {
     if ((at / align) % 2 == 0)
       at += align;
     if (v->size > 1u << 20)
-      fail("shared variable '" + v->name + "' of " + std::to_string(v->size) +
-           " bytes");
+      fail("shared variable '" + v->name + "' of " + std::to_string(v->size) + " bytes");
     where[v] = at;
     result->shared.push_back({v->name, (uint32_t)at, (uint32_t)v->size});
-    result->declaredShared =
-        (result->declaredShared + align - 1) / align * align + v->size;
+    result->declaredShared = (result->declaredShared + align - 1) / align * align + v->size;
     at += v->size + 16;
     if (at > 1u << 24)
       fail("too much shared memory");
@@ -91,10 +87,8 @@ void Decoder::layoutShared(const Function &f) {
   for (const auto &fn : syntax.functions)
     for (size_t s = 0; s < fn.second.scopes.size(); ++s)
       for (const auto &v : fn.second.scopes[s].vars)
-        if (where.count(&v.second) ||
-            (v.second.space == "shared" && v.second.isUnsized))
-          sharedPlaces[fn.first + "." + std::to_string(s) + "." + v.first] =
-              place(v.second);
+        if (where.count(&v.second) || (v.second.space == "shared" && v.second.isUnsized))
+          sharedPlaces[fn.first + "." + std::to_string(s) + "." + v.first] = place(v.second);
 }
 
 //===-- Statements --------------------------------------------------------===//
@@ -128,15 +122,13 @@ std::string Decoder::labelName(const std::string &name) const {
 
 void Decoder::branchTo(Inst &i, const std::string &label) {
   fixups.push_back({(uint32_t)(&i - result->code.data()),
-                    std::to_string(frames.back().id) + ":" +
-                        std::to_string(current->scope) + ":" + label});
+                    std::to_string(frames.back().id) + ":" + std::to_string(current->scope) + ":" + label});
 }
 
 void Decoder::statement(const Stmt &s) {
   current = &s;
   if (s.isLabel) {
-    std::string key = std::to_string(frames.back().id) + ":" +
-                      std::to_string(s.scope) + ":" + s.name;
+    std::string key = std::to_string(frames.back().id) + ":" + std::to_string(s.scope) + ":" + s.name;
     if (!labels.emplace(key, result->code.size()).second)
       fail("label '" + s.name + "' stands twice");
     emit(handlerLabel(), Class::None);
@@ -150,14 +142,12 @@ void Decoder::statement(const Stmt &s) {
     // Return of a function that is expanded in place.
     Mods(s).ignore({"uni"});
     Inst &i = emit(handlerJump(), Class::Control);
-    fixups.push_back({(uint32_t)(&i - result->code.data()),
-                      "return:" + std::to_string(frames.back().id)});
+    fixups.push_back({(uint32_t)(&i - result->code.data()), "return:" + std::to_string(frames.back().id)});
     return;
   }
   static bool (*const families[])(Decoder &, const Stmt &) = {
-      decodeMove,  decodeInteger, decodeFloat,  decodeHalf,    decodeCompare,
-      decodeBits,  decodeConvert, decodeMemory, decodeControl, decodeMatrix,
-      decodeAsync, decodeShuffle, decodeAtomic, decodeCarry};
+      decodeMove,   decodeInteger, decodeFloat,  decodeHalf,  decodeCompare, decodeBits,   decodeConvert,
+      decodeMemory, decodeControl, decodeMatrix, decodeAsync, decodeShuffle, decodeAtomic, decodeCarry};
   for (auto decode : families)
     if (decode(*this, s))
       return;
@@ -176,8 +166,7 @@ void Decoder::multiwayBranch(const Stmt &s) {
   m.done();
   const Function &f = *frames.back().function;
   const std::vector<std::string> *targets = nullptr;
-  for (int scope = s.scope; scope >= 0 && !targets;
-       scope = f.scopes[scope].parent) {
+  for (int scope = s.scope; scope >= 0 && !targets; scope = f.scopes[scope].parent) {
     auto it = f.scopes[scope].branchTargets.find(s.ops[1].name);
     if (it != f.scopes[scope].branchTargets.end())
       targets = &it->second;
@@ -191,8 +180,7 @@ void Decoder::multiwayBranch(const Stmt &s) {
   i.target = table(std::vector<uint32_t>(targets->size(), 0));
   for (size_t n = 0; n < targets->size(); ++n)
     fixups.push_back({0x80000000u | (i.target + (uint32_t)n),
-                      std::to_string(frames.back().id) + ":" +
-                          std::to_string(s.scope) + ":" + (*targets)[n]});
+                      std::to_string(frames.back().id) + ":" + std::to_string(s.scope) + ":" + (*targets)[n]});
 }
 
 /// Functions are expanded at each call; recursion is refused. Parameters live
@@ -251,14 +239,11 @@ void Decoder::call(const Stmt &s) {
   if (args.size() != f.params.size() || results.size() != f.results.size())
     fail("call of '" + name + "' with the wrong number of arguments");
   Frame frame{&f, ++nextFrame, "", {}};
-  auto bind = [&](const std::vector<Variable> &formal,
-                  const std::vector<Operand> &actual) {
+  auto bind = [&](const std::vector<Variable> &formal, const std::vector<Operand> &actual) {
     for (size_t n = 0; n < formal.size(); ++n) {
       Place p;
-      if (formal[n].space != "param" || !findPlace(actual[n].name, p) ||
-          p.size < formal[n].size)
-        fail("argument '" + actual[n].name + "' of '" + name +
-             "' does not fit its parameter");
+      if (formal[n].space != "param" || !findPlace(actual[n].name, p) || p.size < formal[n].size)
+        fail("argument '" + actual[n].name + "' of '" + name + "' does not fit its parameter");
       frame.args[formal[n].name] = p;
     }
   };
@@ -289,15 +274,12 @@ void Decoder::finish(const Function &f) {
           break;
         if (scope >= (int)fn.second.scopes.size())
           continue;
-        for (int s = scope; s >= 0 && it == labels.end();
-             s = fn.second.scopes[s].parent)
-          it = labels.find(key.substr(0, c1 + 1) + std::to_string(s) +
-                           key.substr(c2));
+        for (int s = scope; s >= 0 && it == labels.end(); s = fn.second.scopes[s].parent)
+          it = labels.find(key.substr(0, c1 + 1) + std::to_string(s) + key.substr(c2));
       }
     }
     if (it == labels.end())
-      throw PTXError(f.line, "branch to an unknown label '" +
-                                 key.substr(key.rfind(':') + 1) + "'");
+      throw PTXError(f.line, "branch to an unknown label '" + key.substr(key.rfind(':') + 1) + "'");
     if (fix.first & 0x80000000u)
       result->operandTable[fix.first & 0x7fffffffu] = it->second;
     else

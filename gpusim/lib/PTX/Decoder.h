@@ -48,8 +48,7 @@ struct RegisterUse {
   uint8_t words;
 };
 /// Largest number of 32-bit values alive at once.
-unsigned estimateRegisters(const Kernel &k,
-                           const std::vector<RegisterUse> &uses);
+unsigned estimateRegisters(const Kernel &k, const std::vector<RegisterUse> &uses);
 
 class Decoder {
 public:
@@ -60,8 +59,7 @@ public:
   uint32_t src(const Operand &o, unsigned bits);
   uint32_t dst(const Operand &o, unsigned bits);
   /// Register of any width at least `bits`; sets `regBits`.
-  uint32_t anyReg(const Operand &o, unsigned bits, unsigned &regBits,
-                  bool isDst);
+  uint32_t anyReg(const Operand &o, unsigned bits, unsigned &regBits, bool isDst);
   uint16_t predSrc(const Operand &o, bool allowNegated = false);
   uint16_t predDst(const Operand &o);
   uint16_t predByName(const std::string &name, bool isDst);
@@ -101,8 +99,7 @@ private:
   };
 
   void layoutShared(const Function &f);
-  void collectShared(const Function &f, std::vector<const Variable *> &out,
-                     std::set<std::string> &seen);
+  void collectShared(const Function &f, std::vector<const Variable *> &out, std::set<std::string> &seen);
   void function(const Function &f, Frame frame);
   void statement(const Stmt &s);
   void call(const Stmt &s);

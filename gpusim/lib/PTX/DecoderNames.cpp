@@ -17,13 +17,10 @@ bool Mods::take(const char *name) {
   return true;
 }
 
-bool Mods::has(const char *name) const {
-  return std::find(left.begin(), left.end(), name) != left.end();
-}
+bool Mods::has(const char *name) const { return std::find(left.begin(), left.end(), name) != left.end(); }
 
 bool Mods::hasType() const {
-  return std::any_of(left.begin(), left.end(),
-                     [](const std::string &m) { return sizeOfType(m); });
+  return std::any_of(left.begin(), left.end(), [](const std::string &m) { return sizeOfType(m); });
 }
 
 std::string Mods::type() {
@@ -94,17 +91,13 @@ void Mods::unsupported() const {
 
 //===-- Names and registers -----------------------------------------------===//
 
-Decoder::Decoder(const ModuleSyntax &syntax, Module &module)
-    : syntax(syntax), module(module) {}
+Decoder::Decoder(const ModuleSyntax &syntax, Module &module) : syntax(syntax), module(module) {}
 
-void Decoder::fail(const std::string &message) const {
-  throw PTXError(current ? current->line : 0, message);
-}
+void Decoder::fail(const std::string &message) const { throw PTXError(current ? current->line : 0, message); }
 
 void Decoder::count(const Stmt &s, size_t n) const {
   if (s.ops.size() != n)
-    fail("'" + s.name + "' has " + std::to_string(s.ops.size()) +
-         " operands instead of " + std::to_string(n));
+    fail("'" + s.name + "' has " + std::to_string(s.ops.size()) + " operands instead of " + std::to_string(n));
 }
 
 uint32_t Decoder::allocate(unsigned bytes) {
@@ -124,8 +117,7 @@ bool Decoder::isRegister(const std::string &name, std::string *type) {
     --digits;
   for (int s = current->scope; s >= 0; s = f.scopes[s].parent) {
     const Scope &scope = f.scopes[s];
-    std::string id =
-        "/" + std::to_string(frames.back().id) + "." + std::to_string(s);
+    std::string id = "/" + std::to_string(frames.back().id) + "." + std::to_string(s);
     auto exact = scope.regs.find(name);
     if (exact != scope.regs.end() && exact->second.count == 0) {
       *type = exact->second.type + id;
@@ -133,8 +125,7 @@ bool Decoder::isRegister(const std::string &name, std::string *type) {
     }
     for (size_t cut = digits; cut < name.size(); ++cut) {
       auto ranged = scope.regs.find(name.substr(0, cut));
-      if (ranged == scope.regs.end() || ranged->second.count == 0 ||
-          name.size() - cut > 9)
+      if (ranged == scope.regs.end() || ranged->second.count == 0 || name.size() - cut > 9)
         continue;
       if (std::stoull(name.substr(cut)) < ranged->second.count) {
         *type = ranged->second.type + id;
@@ -170,56 +161,54 @@ const Decoder::Reg &Decoder::reg(const std::string &name) {
 }
 
 static const std::map<std::string, unsigned> &specialRegisters() {
-  static const std::map<std::string, unsigned> names = {
-      {"%tid.x", 32},
-      {"%tid.y", 32},
-      {"%tid.z", 32},
-      {"%ntid.x", 32},
-      {"%ntid.y", 32},
-      {"%ntid.z", 32},
-      {"%ctaid.x", 32},
-      {"%ctaid.y", 32},
-      {"%ctaid.z", 32},
-      {"%nctaid.x", 32},
-      {"%nctaid.y", 32},
-      {"%nctaid.z", 32},
-      {"%laneid", 32},
-      {"%warpid", 32},
-      {"%nwarpid", 32},
-      {"%smid", 32},
-      {"%nsmid", 32},
-      {"%gridid", 64},
-      {"%lanemask_eq", 32},
-      {"%lanemask_lt", 32},
-      {"%lanemask_le", 32},
-      {"%lanemask_gt", 32},
-      {"%lanemask_ge", 32},
-      {"%clock", 32},
-      {"%clock_hi", 32},
-      {"%clock64", 64},
-      {"%globaltimer", 64},
-      {"%dynamic_smem_size", 32},
-      {"%total_smem_size", 32},
-      {"%cluster_ctaid.x", 32},
-      {"%cluster_ctaid.y", 32},
-      {"%cluster_ctaid.z", 32},
-      {"%cluster_nctaid.x", 32},
-      {"%cluster_nctaid.y", 32},
-      {"%cluster_nctaid.z", 32},
-      {"%cluster_ctarank", 32},
-      {"%cluster_nctarank", 32},
-      {"%clusterid.x", 32},
-      {"%clusterid.y", 32},
-      {"%clusterid.z", 32},
-      {"%nclusterid.x", 32},
-      {"%nclusterid.y", 32},
-      {"%nclusterid.z", 32},
-      {"WARP_SZ", 32}};
+  static const std::map<std::string, unsigned> names = {{"%tid.x", 32},
+                                                        {"%tid.y", 32},
+                                                        {"%tid.z", 32},
+                                                        {"%ntid.x", 32},
+                                                        {"%ntid.y", 32},
+                                                        {"%ntid.z", 32},
+                                                        {"%ctaid.x", 32},
+                                                        {"%ctaid.y", 32},
+                                                        {"%ctaid.z", 32},
+                                                        {"%nctaid.x", 32},
+                                                        {"%nctaid.y", 32},
+                                                        {"%nctaid.z", 32},
+                                                        {"%laneid", 32},
+                                                        {"%warpid", 32},
+                                                        {"%nwarpid", 32},
+                                                        {"%smid", 32},
+                                                        {"%nsmid", 32},
+                                                        {"%gridid", 64},
+                                                        {"%lanemask_eq", 32},
+                                                        {"%lanemask_lt", 32},
+                                                        {"%lanemask_le", 32},
+                                                        {"%lanemask_gt", 32},
+                                                        {"%lanemask_ge", 32},
+                                                        {"%clock", 32},
+                                                        {"%clock_hi", 32},
+                                                        {"%clock64", 64},
+                                                        {"%globaltimer", 64},
+                                                        {"%dynamic_smem_size", 32},
+                                                        {"%total_smem_size", 32},
+                                                        {"%cluster_ctaid.x", 32},
+                                                        {"%cluster_ctaid.y", 32},
+                                                        {"%cluster_ctaid.z", 32},
+                                                        {"%cluster_nctaid.x", 32},
+                                                        {"%cluster_nctaid.y", 32},
+                                                        {"%cluster_nctaid.z", 32},
+                                                        {"%cluster_ctarank", 32},
+                                                        {"%cluster_nctarank", 32},
+                                                        {"%clusterid.x", 32},
+                                                        {"%clusterid.y", 32},
+                                                        {"%clusterid.z", 32},
+                                                        {"%nclusterid.x", 32},
+                                                        {"%nclusterid.y", 32},
+                                                        {"%nclusterid.z", 32},
+                                                        {"WARP_SZ", 32}};
   return names;
 }
 
-bool Decoder::special(const std::string &name, uint32_t &offset,
-                      unsigned &bits) {
+bool Decoder::special(const std::string &name, uint32_t &offset, unsigned &bits) {
   auto known = specialRegisters().find(name);
   if (known == specialRegisters().end())
     return false;
@@ -247,8 +236,7 @@ uint32_t Decoder::constant(uint64_t value, bool wide) {
 }
 
 uint32_t Decoder::note(uint32_t offset, bool isDst, unsigned bits) {
-  uses.push_back({(uint32_t)result->code.size(), offset, isDst,
-                  (uint8_t)(bits == 64 ? 2 : 1)});
+  uses.push_back({(uint32_t)result->code.size(), offset, isDst, (uint8_t)(bits == 64 ? 2 : 1)});
   return offset;
 }
 
@@ -262,9 +250,7 @@ uint64_t Decoder::immediate(const Operand &o) {
 
 uint32_t Decoder::src(const Operand &o, unsigned bits) {
   bool wide = bits == 64;
-  auto narrow = [&](uint64_t v) {
-    return bits == 16 ? v & 0xffff : bits == 8 ? v & 0xff : v;
-  };
+  auto narrow = [&](uint64_t v) { return bits == 16 ? v & 0xffff : bits == 8 ? v & 0xff : v; };
   switch (o.kind) {
   case Operand::Int:
     return constant(narrow(o.value), wide);
@@ -290,8 +276,7 @@ uint32_t Decoder::src(const Operand &o, unsigned bits) {
     fail("operand of '" + current->name + "' must be a register or constant");
   }
   if (o.negated || !o.pair.empty() || o.value)
-    fail("operand '" + o.name + "' of '" + current->name +
-         "' must be a plain register");
+    fail("operand '" + o.name + "' of '" + current->name + "' must be a plain register");
   uint32_t offset;
   unsigned have;
   std::string type;
@@ -302,8 +287,8 @@ uint32_t Decoder::src(const Operand &o, unsigned bits) {
   }
   const Reg &r = reg(o.name);
   if (r.bits != bits)
-    fail("register '" + o.name + "' has " + std::to_string(r.bits) +
-         " bits where '" + current->name + "' needs " + std::to_string(bits));
+    fail("register '" + o.name + "' has " + std::to_string(r.bits) + " bits where '" + current->name + "' needs " +
+         std::to_string(bits));
   return note(r.offset, false, bits);
 }
 
@@ -314,13 +299,12 @@ uint32_t Decoder::dst(const Operand &o, unsigned bits) {
     fail("destination of '" + current->name + "' must be a register");
   const Reg &r = reg(o.name);
   if (r.bits != bits)
-    fail("register '" + o.name + "' has " + std::to_string(r.bits) +
-         " bits where '" + current->name + "' needs " + std::to_string(bits));
+    fail("register '" + o.name + "' has " + std::to_string(r.bits) + " bits where '" + current->name + "' needs " +
+         std::to_string(bits));
   return note(r.offset, true, bits);
 }
 
-uint32_t Decoder::anyReg(const Operand &o, unsigned bits, unsigned &regBits,
-                         bool isDst) {
+uint32_t Decoder::anyReg(const Operand &o, unsigned bits, unsigned &regBits, bool isDst) {
   if (o.kind == Operand::Ident && o.name == "_" && isDst) {
     regBits = 64;
     return scratch(true);
@@ -337,8 +321,7 @@ uint32_t Decoder::anyReg(const Operand &o, unsigned bits, unsigned &regBits,
     return offset;
   const Reg &r = reg(o.name);
   if (r.bits == 1 || r.bits < bits || o.negated || o.value)
-    fail("register '" + o.name + "' cannot hold " + std::to_string(bits) +
-         " bits");
+    fail("register '" + o.name + "' cannot hold " + std::to_string(bits) + " bits");
   regBits = r.bits;
   return note(r.offset, isDst, r.bits);
 }
@@ -359,8 +342,7 @@ uint16_t Decoder::predSrc(const Operand &o, bool allowNegated) {
       falsePred = result->numPreds++;
     return o.value ? 0 : falsePred;
   }
-  if (o.kind != Operand::Ident || (o.negated && !allowNegated) ||
-      !o.pair.empty() || o.value)
+  if (o.kind != Operand::Ident || (o.negated && !allowNegated) || !o.pair.empty() || o.value)
     fail("operand of '" + current->name + "' must be a predicate register");
   return predByName(o.name, false);
 }
@@ -373,8 +355,7 @@ uint16_t Decoder::predDst(const Operand &o) {
 
 uint32_t Decoder::table(const std::vector<uint32_t> &operands) {
   uint32_t at = result->operandTable.size();
-  result->operandTable.insert(result->operandTable.end(), operands.begin(),
-                              operands.end());
+  result->operandTable.insert(result->operandTable.end(), operands.begin(), operands.end());
   return at;
 }
 
@@ -387,21 +368,18 @@ bool Decoder::findPlace(const std::string &name, Place &place) {
     place = arg->second;
     return true;
   }
-  for (int s = current ? (int)current->scope : 0; s >= 0;
-       s = f.scopes[s].parent) {
+  for (int s = current ? (int)current->scope : 0; s >= 0; s = f.scopes[s].parent) {
     auto v = f.scopes[s].vars.find(name);
     if (v == f.scopes[s].vars.end())
       continue;
     const Variable &var = v->second;
-    std::string key =
-        std::to_string(frames.back().id) + "." + std::to_string(s) + "." + name;
+    std::string key = std::to_string(frames.back().id) + "." + std::to_string(s) + "." + name;
     if (var.space == "shared") {
       place = sharedPlaces.at(f.name + "." + std::to_string(s) + "." + name);
       return true;
     }
     if (var.space != "local" && var.space != "param")
-      fail("variable '" + name + "' in space '" + var.space +
-           "' inside a function is not supported");
+      fail("variable '" + name + "' in space '" + var.space + "' inside a function is not supported");
     auto known = locals.find(key);
     if (known == locals.end()) {
       uint64_t align = std::max(var.align, 1u);
@@ -440,8 +418,7 @@ Decoder::Address Decoder::address(const Operand &o) {
   if (isRegister(o.name, &type)) {
     const Reg &r = reg(o.name);
     if (r.bits != 32 && r.bits != 64)
-      fail("address register '" + o.name + "' has " + std::to_string(r.bits) +
-           " bits");
+      fail("address register '" + o.name + "' has " + std::to_string(r.bits) + " bits");
     a.reg = note(r.offset, false, r.bits);
     a.regBits = r.bits;
     return a;

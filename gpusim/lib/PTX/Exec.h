@@ -5,6 +5,7 @@
 #define GPUSIM_PTX_EXEC_H
 
 #include "Kernel.h"
+#include "Touch.h"
 
 #include <functional>
 #include <mutex>
@@ -66,29 +67,13 @@ struct Counters {
   void add(const Counters &other);
 };
 
-/// Bytes of one allocation that a launch touched, one bit each.
-struct Touched {
-  AllocationRef alloc;
-  std::unique_ptr<uint64_t[], void (*)(void *)> reads{nullptr, free},
-      writes{nullptr, free};
-};
-
-/// Half-open byte ranges, sorted and disjoint.
-using Ranges = std::vector<std::pair<uint64_t, uint64_t>>;
-
-struct AccessSet {
-  AllocationRef alloc;
-  Ranges reads, writes;
-};
-
 struct LaunchResult {
   Counters counters;
   std::vector<AccessSet> accesses;
   std::unique_ptr<Fault> fault;
 };
 
-LaunchResult runKernel(const Kernel &k, const LaunchConfig &config,
-                       const LaunchOptions &options);
+LaunchResult runKernel(const Kernel &k, const LaunchConfig &config, const LaunchOptions &options);
 
 } // namespace gpusim
 

@@ -7,16 +7,14 @@
 
 using namespace gpusim;
 
-/// Touch maps have one bit per byte; they are created when a launch first
-/// meets an allocation.
+/// Touch maps are created when a launch first meets an allocation.
 static void attachTouchMaps(Launch &launch, const AllocationRef &a, Window &w) {
   std::lock_guard<std::mutex> lock(launch.mutex);
-  Touched &t = launch.touched[a->base];
+  Launch::Touched &t = launch.touched[a->base];
   if (!t.alloc) {
     t.alloc = a;
-    size_t words = a->size / 64 + 2;
-    t.reads.reset((uint64_t *)calloc(words, 8));
-    t.writes.reset((uint64_t *)calloc(words, 8));
+    t.reads = std::make_shared<TouchMap>(a->size);
+    t.writes = std::make_shared<TouchMap>(a->size);
   }
   w.reads = t.reads.get();
   w.writes = t.writes.get();
@@ -40,16 +38,6 @@ Window *Worker::window(uint64_t addr, uint64_t bytes) {
   if (launch.options.track)
     attachTouchMaps(launch, a, w);
   return &w;
-}
-
-/// Calls f(word, mask) for the words of a bit map that hold bits [lo, hi).
-template <typename F> static inline void eachWord(uint64_t *map, uint64_t lo, uint64_t hi, F f) {
-  for (uint64_t at = lo; at < hi; at = (at | 63) + 1) {
-    uint64_t mask = ~0ull << (at & 63);
-    if ((at | 63) >= hi)
-      mask &= ~0ull >> (63 & -hi);
-    f(map + (at >> 6), mask);
-  }
 }
 
 /// Other workers may set other bits of the same words.
@@ -92,12 +80,14 @@ static bool quickAccess(Warp &w, const AccessPattern &p, uint64_t base, const ui
     good &= allSet(win->valid, at + (int32_t)p.first[n], at + (int32_t)p.end[n]);
   if (!good)
     return false;
+  const uint32_t inst = w.pc - 1, block = w.block->linear;
   for (uint32_t n = 0; n < p.runs; ++n) {
     const uint64_t lo = at + (int32_t)p.first[n], hi = at + (int32_t)p.end[n];
+    const Toucher first{inst, block, w.index * warpSize + p.lane[n], p.laneStep};
     if (win->reads && kind != Access::Write)
-      setBits(win->reads, lo, hi);
+      win->reads->add(lo, hi, first, p.bytes);
     if (win->writes && kind != Access::Read)
-      setBits(win->writes, lo, hi);
+      win->writes->add(lo, hi, first, p.bytes);
     if (win->written && kind != Access::Read)
       setBits(win->written, lo, hi);
   }
@@ -120,10 +110,11 @@ static void checkLanes(Warp &w, const uint64_t *addr, uint32_t mask, unsigned by
     const uint64_t at = a - win->lo;
     // Recorded before it is judged: a read of unwritten bytes is often the
     // visible end of a missing order between streams.
+    const Toucher self{w.pc - 1, w.block->linear, w.index * warpSize + lane};
     if (win->reads && kind != Access::Write)
-      setBits(win->reads, at, at + bytes);
+      win->reads->add(at, at + bytes, self, bytes);
     if (win->writes && kind != Access::Read)
-      setBits(win->writes, at, at + bytes);
+      win->writes->add(at, at + bytes, self, bytes);
     if (kind != Access::Write && win->valid && !allSet(win->valid, at, at + bytes))
       reportUnwritten(w, lane, a, *win->alloc);
     ptr[lane] = win->data + at;
@@ -145,6 +136,6 @@ void gpusim::globalAccess(Warp &w, const Inst &i, const uint64_t *addr, uint32_t
   if (kind != Access::Read)
     c.globalStoreBytes += amount;
   const AccessPattern *p = w.worker->pattern(&i - w.kernel->code.data(), addr, mask, bytes);
-  if (!p || !quickAccess(w, *p, AccessPattern::base(addr, mask), addr, kind, ptr))
+  if (!p || !p->laneStep || !quickAccess(w, *p, AccessPattern::base(addr, mask), addr, kind, ptr))
     checkLanes(w, addr, mask, bytes, kind, ptr);
 }

@@ -75,8 +75,8 @@ struct Inst {
   int64_t imm = 0;                     ///< address offset or handler's own
   uint32_t target = 0;                 ///< instruction or operand-table index
   uint16_t pred = 0;                   ///< guard; 0 is always true
-  uint8_t size = 0, vec = 1; ///< element bytes and count of a memory op
-  uint32_t predXor = 0;      ///< all ones for a negated guard
+  uint8_t size = 0, vec = 1;           ///< element bytes and count of a memory op
+  uint32_t predXor = 0;                ///< all ones for a negated guard
   uint32_t line = 0;
   uint32_t flops = 0; ///< per lane; for Tensor per warp
   Class cls = Class::None;
@@ -134,7 +134,7 @@ struct Kernel {
 
 struct Module {
   std::string target, version;
-  std::map<std::string, std::unique_ptr<Kernel>> kernels;
+  std::map<std::string, std::shared_ptr<Kernel>> kernels;
   std::map<std::string, AllocationRef> globals;
   std::string source;
   ~Module();

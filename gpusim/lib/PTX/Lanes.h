@@ -12,8 +12,7 @@
 namespace gpusim {
 
 /// Container of a value in the register file.
-template <typename T>
-using Cell = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+template <typename T> using Cell = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
 
 /// Narrow values keep zeros in the upper bits of their container.
 template <typename T> inline T load(const Cell<T> *p, unsigned lane) {
@@ -42,8 +41,7 @@ template <typename T> inline Cell<T> pack(T v) {
 
 /// d[lane] = f(lane) for the lanes that the instruction acts on. Operands may
 /// be the destination itself: each lane reads only its own values.
-template <typename D, typename F>
-inline void eachLane(Warp &w, uint32_t offset, F f) {
+template <typename D, typename F> inline void eachLane(Warp &w, uint32_t offset, F f) {
   auto *d = w.r<Cell<D>>(offset);
   if (w.mask == fullMask) {
 #pragma GCC ivdep
@@ -59,28 +57,22 @@ inline void eachLane(Warp &w, uint32_t offset, F f) {
     d[l] = w.mask >> l & 1 ? value[l] : d[l];
 }
 
-template <typename D, typename A, typename F>
-void unary(Warp &w, const Inst &i) {
+template <typename D, typename A, typename F> void unary(Warp &w, const Inst &i) {
   const auto *a = w.r<Cell<A>>(i.a);
   eachLane<D>(w, i.d, [&](unsigned l) { return (D)F()(load<A>(a, l)); });
 }
 
-template <typename D, typename A, typename B, typename F>
-void binary(Warp &w, const Inst &i) {
+template <typename D, typename A, typename B, typename F> void binary(Warp &w, const Inst &i) {
   const auto *a = w.r<Cell<A>>(i.a);
   const auto *b = w.r<Cell<B>>(i.b);
-  eachLane<D>(w, i.d,
-              [&](unsigned l) { return (D)F()(load<A>(a, l), load<B>(b, l)); });
+  eachLane<D>(w, i.d, [&](unsigned l) { return (D)F()(load<A>(a, l), load<B>(b, l)); });
 }
 
-template <typename D, typename A, typename B, typename C, typename F>
-void ternary(Warp &w, const Inst &i) {
+template <typename D, typename A, typename B, typename C, typename F> void ternary(Warp &w, const Inst &i) {
   const auto *a = w.r<Cell<A>>(i.a);
   const auto *b = w.r<Cell<B>>(i.b);
   const auto *c = w.r<Cell<C>>(i.c);
-  eachLane<D>(w, i.d, [&](unsigned l) {
-    return (D)F()(load<A>(a, l), load<B>(b, l), load<C>(c, l));
-  });
+  eachLane<D>(w, i.d, [&](unsigned l) { return (D)F()(load<A>(a, l), load<B>(b, l), load<C>(c, l)); });
 }
 
 /// Sets a predicate in the lanes the instruction acts on.

@@ -5,12 +5,8 @@
 
 using namespace gpusim;
 
-static bool isWordStart(char c) {
-  return std::isalpha((unsigned char)c) || c == '_' || c == '$' || c == '%';
-}
-static bool isWordBody(char c) {
-  return std::isalnum((unsigned char)c) || c == '_' || c == '$' || c == '%';
-}
+static bool isWordStart(char c) { return std::isalpha((unsigned char)c) || c == '_' || c == '$' || c == '%'; }
+static bool isWordBody(char c) { return std::isalnum((unsigned char)c) || c == '_' || c == '$' || c == '%'; }
 
 void Lexer::skipBlanks() {
   while (pos < text.size()) {
@@ -66,8 +62,7 @@ void Lexer::number() {
     size_t end = pos;
     while (end < text.size() && std::isdigit((unsigned char)text[end]))
       ++end;
-    if (end < text.size() && text[end] == '.' && end + 1 < text.size() &&
-        std::isdigit((unsigned char)text[end + 1])) {
+    if (end < text.size() && text[end] == '.' && end + 1 < text.size() && std::isdigit((unsigned char)text[end + 1])) {
       // Copied out: strtod must not run over an embedded end of the text.
       std::string literal = text.substr(pos, 64);
       char *stop = nullptr;
@@ -94,8 +89,7 @@ void Lexer::wordOrDirective(bool directive) {
       return false;
     if (text[pos] == '.')
       return isWordBody(text[pos + 1]) != 0;
-    return text[pos] == ':' && pos + 2 < text.size() && text[pos + 1] == ':' &&
-           isWordBody(text[pos + 2]);
+    return text[pos] == ':' && pos + 2 < text.size() && text[pos + 1] == ':' && isWordBody(text[pos + 2]);
   };
   while (pos < text.size()) {
     if (isWordBody(text[pos])) {

@@ -27,9 +27,7 @@ public:
     advance();
     return result;
   }
-  bool is(const char *punctOrWord) const {
-    return current.kind != Token::String && current.text == punctOrWord;
-  }
+  bool is(const char *punctOrWord) const { return current.kind != Token::String && current.text == punctOrWord; }
   bool accept(const char *punctOrWord) {
     if (!is(punctOrWord))
       return false;
@@ -38,15 +36,10 @@ public:
   }
   void expect(const char *punctOrWord) {
     if (!accept(punctOrWord))
-      fail(std::string("expected '") + punctOrWord + "' but found '" +
-           describe() + "'");
+      fail(std::string("expected '") + punctOrWord + "' but found '" + describe() + "'");
   }
-  [[noreturn]] void fail(const std::string &message) const {
-    throw PTXError(current.line, message);
-  }
-  std::string describe() const {
-    return current.kind == Token::End ? "end of file" : current.text;
-  }
+  [[noreturn]] void fail(const std::string &message) const { throw PTXError(current.line, message); }
+  std::string describe() const { return current.kind == Token::End ? "end of file" : current.text; }
   /// Skips a `{ ... }` group, used for debug sections.
   void skipBraces();
   void skipToSemicolonOrEndOfLine();

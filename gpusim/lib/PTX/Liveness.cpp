@@ -33,12 +33,11 @@ private:
 
   const Kernel &kernel;
   std::vector<std::vector<std::pair<uint32_t, bool>>> operands; ///< by inst
-  std::vector<uint8_t> size; ///< words of each register
+  std::vector<uint8_t> size;                                    ///< words of each register
   std::vector<BasicBlock> blocks;
 };
 
-Liveness::Liveness(const Kernel &k, const std::vector<RegisterUse> &uses)
-    : kernel(k), operands(k.code.size()) {
+Liveness::Liveness(const Kernel &k, const std::vector<RegisterUse> &uses) : kernel(k), operands(k.code.size()) {
   std::map<uint32_t, uint32_t> numbers;
   for (const RegisterUse &u : uses) {
     auto it = numbers.emplace(u.reg, (uint32_t)numbers.size()).first;
@@ -49,9 +48,7 @@ Liveness::Liveness(const Kernel &k, const std::vector<RegisterUse> &uses)
   }
 }
 
-bool isBranch(const Inst &i) {
-  return i.fn == handlerJump() || i.fn == handlerBranchIndexed();
-}
+bool isBranch(const Inst &i) { return i.fn == handlerJump() || i.fn == handlerBranchIndexed(); }
 
 void Liveness::findBlocks() {
   const uint32_t n = kernel.code.size();
@@ -146,7 +143,6 @@ unsigned Liveness::most() {
 
 } // namespace
 
-unsigned gpusim::estimateRegisters(const Kernel &k,
-                                   const std::vector<RegisterUse> &uses) {
+unsigned gpusim::estimateRegisters(const Kernel &k, const std::vector<RegisterUse> &uses) {
   return std::min(255u, Liveness(k, uses).most());
 }

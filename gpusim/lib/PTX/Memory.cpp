@@ -18,8 +18,7 @@ std::string Allocation::describe() const {
   text += " #" + std::to_string(id);
   if (!name.empty())
     text += " '" + name + "'";
-  text += " [" + hex(base) + ", " + hex(end()) + ") of " +
-          std::to_string(size) + " bytes";
+  text += " [" + hex(base) + ", " + hex(end()) + ") of " + std::to_string(size) + " bytes";
   if (device >= 0)
     text += " on device " + std::to_string(device);
   return text;
@@ -31,8 +30,7 @@ MemorySpace &MemorySpace::get() {
 }
 
 static void *reserve(uint64_t size, int rights) {
-  void *p = mmap(nullptr, size, rights,
-                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void *p = mmap(nullptr, size, rights, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   return p == MAP_FAILED ? nullptr : p;
 }
 
@@ -58,8 +56,7 @@ MemorySpace::MemorySpace() {
   }
 }
 
-AllocationRef MemorySpace::allocate(uint64_t size, int device, uint64_t align,
-                                    const std::string &name) {
+AllocationRef MemorySpace::allocate(uint64_t size, int device, uint64_t align, const std::string &name) {
   std::unique_lock<std::shared_mutex> lock(mutex);
   // A gap of at least a page keeps small overruns outside every allocation.
   if (align < 256)
@@ -134,8 +131,7 @@ std::string MemorySpace::explain(uint64_t addr, uint64_t size) const {
   if (prev != byBase.end() && addr < prev->second->end()) {
     const Allocation &a = *prev->second;
     if (a.freed)
-      return "freed " + a.describe() + ", byte " +
-             std::to_string(addr - a.base) + " (use after free)";
+      return "freed " + a.describe() + ", byte " + std::to_string(addr - a.base) + " (use after free)";
     return "crosses the end of " + a.describe();
   }
   uint64_t below = prev != byBase.end() ? addr - prev->second->end() : ~0ull;
@@ -143,18 +139,15 @@ std::string MemorySpace::explain(uint64_t addr, uint64_t size) const {
   constexpr uint64_t near = 1ull << 30;
   (void)size;
   if (below <= above && below < near)
-    return std::to_string(below) + " bytes past the end of " +
-           std::string(prev->second->freed ? "freed " : "") +
+    return std::to_string(below) + " bytes past the end of " + std::string(prev->second->freed ? "freed " : "") +
            prev->second->describe();
   if (above < near)
-    return std::to_string(above) + " bytes before " +
-           std::string(next->second->freed ? "freed " : "") +
+    return std::to_string(above) + " bytes before " + std::string(next->second->freed ? "freed " : "") +
            next->second->describe();
   return addr < 4096 ? "null pointer" : "no allocation is near";
 }
 
-void MemorySpace::setValid(Allocation &a, uint64_t addr, uint64_t size,
-                           bool v) {
+void MemorySpace::setValid(Allocation &a, uint64_t addr, uint64_t size, bool v) {
   if (!a.valid || !size)
     return;
   uint64_t first = addr - a.base, last = first + size; // bit numbers
@@ -194,8 +187,7 @@ bool MemorySpace::isValid(const Allocation &a, uint64_t addr, uint64_t size) {
   return true;
 }
 
-void MemorySpace::copyValid(Allocation &dst, uint64_t to, const Allocation &src,
-                            uint64_t from, uint64_t size) {
+void MemorySpace::copyValid(Allocation &dst, uint64_t to, const Allocation &src, uint64_t from, uint64_t size) {
   if (!src.valid)
     return setValid(dst, to, size, true);
   if (!dst.valid)
@@ -208,8 +200,7 @@ void MemorySpace::copyValid(Allocation &dst, uint64_t to, const Allocation &src,
   for (uint64_t i = 0; i < size;) {
     bool v = src.valid[(s + i) / 8] >> ((s + i) % 8) & 1;
     uint64_t n = 1;
-    while (i + n < size &&
-           bool(src.valid[(s + i + n) / 8] >> ((s + i + n) % 8) & 1) == v)
+    while (i + n < size && bool(src.valid[(s + i + n) / 8] >> ((s + i + n) % 8) & 1) == v)
       ++n;
     setValid(dst, to + i, n, v);
     i += n;

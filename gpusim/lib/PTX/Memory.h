@@ -38,8 +38,7 @@ public:
 
   /// A new allocation with unwritten, poisoned content; null if the address
   /// space is exhausted. Capacity limits are the driver's business.
-  AllocationRef allocate(uint64_t size, int device, uint64_t align = 256,
-                         const std::string &name = "");
+  AllocationRef allocate(uint64_t size, int device, uint64_t align = 256, const std::string &name = "");
   /// Pinned host memory: host and device address are equal, all bytes count as
   /// written because host stores cannot be seen.
   AllocationRef adoptHost(void *ptr, uint64_t size);
@@ -55,8 +54,7 @@ public:
 
   static void setValid(Allocation &a, uint64_t addr, uint64_t size, bool v);
   static bool isValid(const Allocation &a, uint64_t addr, uint64_t size);
-  static void copyValid(Allocation &dst, uint64_t to, const Allocation &src,
-                        uint64_t from, uint64_t size);
+  static void copyValid(Allocation &dst, uint64_t to, const Allocation &src, uint64_t from, uint64_t size);
 
   static constexpr uint8_t poison = 0xcb;
 

@@ -43,10 +43,7 @@ std::unique_ptr<Module> gpusim::loadModule(const std::string &ptx, int device) {
     if (v.isExtern)
       throw PTXError(v.line, "undefined external variable '" + v.name + "'");
     total += v.size;
-    AllocationRef a =
-        total > 1ull << 32
-            ? nullptr
-            : MemorySpace::get().allocate(v.size, device, v.align, v.name);
+    AllocationRef a = total > 1ull << 32 ? nullptr : MemorySpace::get().allocate(v.size, device, v.align, v.name);
     if (!a)
       throw PTXError(v.line, "no memory for variable '" + v.name + "'");
     if (!module->globals.emplace(v.name, a).second)

@@ -69,8 +69,12 @@ void sharedTargets(Warp &w, const Inst &i, int64_t offset, uint32_t *to) {
 
 /// A source shorter than the copy: its bytes must be in bounds one by one.
 void fetchPartial(Warp &w, const Inst &i, unsigned lane, uint64_t from, uint8_t *to) {
-  if (from % i.size)
-    w.faultAt(FaultKind::Misaligned, lane, from, "cp.async source");
+  if (from % i.size) {
+    const AllocationRef a = MemorySpace::get().find(from);
+    w.faultAt(FaultKind::Misaligned, lane, from,
+              "source of a cp.async of " + std::to_string(i.size) + " bytes is not aligned" +
+                  (a ? ", in " + a->describe() : ""));
+  }
   const uint32_t size = w.r<uint32_t>(i.c)[lane];
   for (unsigned n = 0; n < size; ++n) {
     uint64_t addr[warpSize];

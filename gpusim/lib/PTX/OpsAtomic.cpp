@@ -41,12 +41,15 @@ template <class T> T integer(AtomOp op, T old, T b, T c) {
   return old;
 }
 
-template <class H> uint16_t halfAdd(AtomOp op, uint16_t x, uint16_t y) {
+/// Sum, minimum or maximum; a number wins against NaN.
+template <class H> uint16_t halfAtom(AtomOp op, uint16_t x, uint16_t y) {
   float a = H::widen(x), b = H::widen(y);
   if (op == Add)
     return H::narrow((double)a + (double)b);
-  bool takeB = op == Min ? b < a : b > a;
-  return takeB || a != a ? y : x;
+  if (a != a || b != b)
+    return a != a ? y : x;
+  const bool aIsLess = a == b ? std::signbit(a) : a < b; // -0 is below +0
+  return aIsLess == (op == Min) ? x : y;
 }
 
 uint64_t combine(AtomOp op, AtomType t, uint64_t old, uint64_t b, uint64_t c) {
@@ -74,15 +77,13 @@ uint64_t combine(AtomOp op, AtomType t, uint64_t old, uint64_t b, uint64_t c) {
     return old;
   }
   case F16:
-    return halfAdd<Half>(op, old, b);
+    return halfAtom<Half>(op, old, b);
   case BF16:
-    return halfAdd<Bfloat>(op, old, b);
+    return halfAtom<Bfloat>(op, old, b);
   case F16x2:
-    return halfAdd<Half>(op, old, b) |
-           (uint32_t)halfAdd<Half>(op, old >> 16, b >> 16) << 16;
+    return halfAtom<Half>(op, old, b) | (uint32_t)halfAtom<Half>(op, old >> 16, b >> 16) << 16;
   case BF16x2:
-    return halfAdd<Bfloat>(op, old, b) |
-           (uint32_t)halfAdd<Bfloat>(op, old >> 16, b >> 16) << 16;
+    return halfAtom<Bfloat>(op, old, b) | (uint32_t)halfAtom<Bfloat>(op, old >> 16, b >> 16) << 16;
   }
   return old;
 }
@@ -101,8 +102,7 @@ void atomic(Warp &w, const Inst &i) {
     at[l] = i.flags & Static      ? (uint64_t)i.imm
             : i.flags & Address32 ? (uint32_t)(w.r<uint32_t>(i.a)[l] + i.imm)
                                   : w.r<uint64_t>(i.a)[l] + i.imm;
-    bool s = i.space == Space::Shared || (i.space == Space::Generic &&
-                                          (at[l] & windowMask) == sharedWindow);
+    bool s = i.space == Space::Shared || (i.space == Space::Generic && (at[l] & windowMask) == sharedWindow);
     shared |= (uint32_t)s << l;
     uint64_t low = at[l] & ~windowMask;
     near[l] = low > 0xffffffffull ? 0xffffffffu : low;
@@ -110,9 +110,7 @@ void atomic(Warp &w, const Inst &i) {
   sharedAccess(w, i, near, w.mask & shared, i.size, Access::Atomic);
   globalAccess(w, i, at, w.mask & ~shared, i.size, Access::Atomic, ptr);
   const bool wide = i.size == 8;
-  auto operand = [&](uint32_t r, unsigned l) -> uint64_t {
-    return wide ? w.r<uint64_t>(r)[l] : w.r<uint32_t>(r)[l];
-  };
+  auto operand = [&](uint32_t r, unsigned l) -> uint64_t { return wide ? w.r<uint64_t>(r)[l] : w.r<uint32_t>(r)[l]; };
   std::unique_lock<std::mutex> lock(atomicLock, std::defer_lock);
   if (w.block->launch->options.cores > 1)
     lock.lock();
@@ -121,8 +119,7 @@ void atomic(Warp &w, const Inst &i) {
     uint8_t *p = shared >> l & 1 ? &w.block->shared[near[l]] : ptr[l];
     uint64_t old = 0;
     memcpy(&old, p, i.size);
-    uint64_t now =
-        combine(op, t, old, operand(i.b, l), op == Cas ? operand(i.c, l) : 0);
+    uint64_t now = combine(op, t, old, operand(i.b, l), op == Cas ? operand(i.c, l) : 0);
     memcpy(p, &now, i.size);
     if (!(i.flags & Reduce)) {
       if (wide)
@@ -171,8 +168,7 @@ bool gpusim::decodeAtomic(Decoder &d, const Stmt &s) {
   Space space = m.take("global")                            ? Space::Global
                 : m.take("shared") || m.take("shared::cta") ? Space::Shared
                                                             : Space::Generic;
-  static const char *const names[] = {"add", "min",  "max", "and", "or",
-                                      "xor", "exch", "cas", "inc", "dec"};
+  static const char *const names[] = {"add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec"};
   int op = -1;
   for (int n = 0; n < 10; ++n)
     if (m.take(names[n])) {
@@ -184,19 +180,16 @@ bool gpusim::decodeAtomic(Decoder &d, const Stmt &s) {
   std::string t = m.type();
   m.done();
   AtomType type;
-  if (op < 0 || !typeOf(t, AtomOp(op), type) ||
-      (reduce && (op == Cas || op == Exch)))
+  if (op < 0 || !typeOf(t, AtomOp(op), type) || (reduce && (op == Cas || op == Exch)))
     m.unsupported();
   d.count(s, (op == Cas ? 4 : 3) - reduce);
   unsigned bits = sizeOfType(t) * 8, first = reduce ? 0 : 1;
   Decoder::Address a = d.address(s.ops[first]);
-  if (a.isStatic && a.space != space &&
-      !(space == Space::Generic && a.space == Space::Global))
+  if (a.isStatic && a.space != space && !(space == Space::Generic && a.space == Space::Global))
     d.fail("address is not in the space of '" + s.name + "'");
   if (!a.isStatic && a.regBits == 32 && space != Space::Shared)
     d.fail("32-bit address in a 64-bit space");
-  uint32_t b = d.src(s.ops[first + 1], bits),
-           c = op == Cas ? d.src(s.ops[first + 2], bits) : 0,
+  uint32_t b = d.src(s.ops[first + 1], bits), c = op == Cas ? d.src(s.ops[first + 2], bits) : 0,
            o = reduce ? 0 : d.dst(s.ops[0], bits);
   if (space != Space::Global)
     d.sharedWidth(bits / 8);
@@ -204,16 +197,13 @@ bool gpusim::decodeAtomic(Decoder &d, const Stmt &s) {
   i.a = a.reg, i.imm = a.offset, i.b = b, i.c = c, i.d = o;
   i.size = bits / 8, i.space = space;
   i.target = op | type << 4;
-  i.flags = (reduce ? Reduce : 0) | (a.isStatic ? Static : 0) |
-            (!a.isStatic && a.regBits == 32 ? Address32 : 0);
+  i.flags = (reduce ? Reduce : 0) | (a.isStatic ? Static : 0) | (!a.isStatic && a.regBits == 32 ? Address32 : 0);
   bool add = op == Add;
   i.unit = add && type == F32                        ? Unit::Fp32
            : add && type == F64                      ? Unit::Fp64
            : add && (type == F16 || type == F16x2)   ? Unit::Fp16
            : add && (type == BF16 || type == BF16x2) ? Unit::Bf16
                                                      : Unit::None;
-  i.flops = i.unit == Unit::None                ? 0
-            : (type == F16x2 || type == BF16x2) ? 2
-                                                : 1;
+  i.flops = i.unit == Unit::None ? 0 : (type == F16x2 || type == BF16x2) ? 2 : 1;
   return true;
 }

@@ -26,9 +26,7 @@ struct Cnot {
 };
 /// Shift amounts above the width clamp (PTX ISA, "shl", "shr").
 struct Shl {
-  template <class T> T operator()(T a, uint32_t b) {
-    return b >= sizeof(T) * 8 ? 0 : a << b;
-  }
+  template <class T> T operator()(T a, uint32_t b) { return b >= sizeof(T) * 8 ? 0 : a << b; }
 };
 struct Shr {
   template <class T> T operator()(T a, uint32_t b) {
@@ -39,14 +37,10 @@ struct Shr {
   }
 };
 struct Popc {
-  template <class T> uint32_t operator()(T a) {
-    return __builtin_popcountll(a);
-  }
+  template <class T> uint32_t operator()(T a) { return __builtin_popcountll(a); }
 };
 struct Clz {
-  template <class T> uint32_t operator()(T a) {
-    return a ? __builtin_clzll(a) - (64 - sizeof(T) * 8) : sizeof(T) * 8;
-  }
+  template <class T> uint32_t operator()(T a) { return a ? __builtin_clzll(a) - (64 - sizeof(T) * 8) : sizeof(T) * 8; }
 };
 struct Brev {
   template <class T> T operator()(T a) {
@@ -105,13 +99,11 @@ template <class T> void bfi(Warp &w, const Inst &i) {
 }
 /// imm bit 0: left; bit 1: clamp instead of wrap.
 void funnelShift(Warp &w, const Inst &i) {
-  const auto *a = w.r<uint32_t>(i.a), *b = w.r<uint32_t>(i.b),
-             *c = w.r<uint32_t>(i.c);
+  const auto *a = w.r<uint32_t>(i.a), *b = w.r<uint32_t>(i.b), *c = w.r<uint32_t>(i.c);
   eachLane<uint32_t>(w, i.d, [&](unsigned l) {
     uint32_t n = i.imm & 2 ? (c[l] > 32 ? 32 : c[l]) : c[l] & 31;
     uint64_t v = (uint64_t)b[l] << 32 | a[l];
-    return i.imm & 1 ? (uint32_t)(v << n >> 32)
-                     : (uint32_t)(n == 32 ? v >> 32 : v >> n);
+    return i.imm & 1 ? (uint32_t)(v << n >> 32) : (uint32_t)(n == 32 ? v >> 32 : v >> n);
   });
 }
 struct Prmt {
@@ -150,14 +142,12 @@ template <int Mode> struct PrmtMode {
   }
 };
 void lop3(Warp &w, const Inst &i) {
-  const auto *a = w.r<uint32_t>(i.a), *b = w.r<uint32_t>(i.b),
-             *c = w.r<uint32_t>(i.c);
+  const auto *a = w.r<uint32_t>(i.a), *b = w.r<uint32_t>(i.b), *c = w.r<uint32_t>(i.c);
   eachLane<uint32_t>(w, i.d, [&](unsigned l) {
     uint32_t r = 0;
     for (unsigned n = 0; n < 8; ++n)
       if (i.imm >> n & 1)
-        r |= (n & 4 ? a[l] : ~a[l]) & (n & 2 ? b[l] : ~b[l]) &
-             (n & 1 ? c[l] : ~c[l]);
+        r |= (n & 4 ? a[l] : ~a[l]) & (n & 2 ? b[l] : ~b[l]) & (n & 1 ? c[l] : ~c[l]);
     return r;
   });
 }
@@ -180,11 +170,7 @@ template <bool Signed> struct Szext {
 enum PredOp { PAnd, POr, PXor, PNot };
 void predLogic(Warp &w, const Inst &i) {
   uint32_t a = w.preds[i.a], b = w.preds[i.b];
-  setPred(w, i.d,
-          i.imm == PAnd   ? a & b
-          : i.imm == POr  ? a | b
-          : i.imm == PXor ? a ^ b
-                          : ~a);
+  setPred(w, i.d, i.imm == PAnd ? a & b : i.imm == POr ? a | b : i.imm == PXor ? a ^ b : ~a);
 }
 
 template <class F> Handler logic(unsigned bits) {
@@ -208,19 +194,16 @@ bool decodeLogic(Decoder &d, const Stmt &s) {
   if (t == "pred") {
     if (n == "cnot")
       m.unsupported();
-    uint32_t a = d.predSrc(s.ops[1]), b = one ? 0 : d.predSrc(s.ops[2]),
-             o = d.predDst(s.ops[0]);
+    uint32_t a = d.predSrc(s.ops[1]), b = one ? 0 : d.predSrc(s.ops[2]), o = d.predDst(s.ops[0]);
     Inst &i = d.emit(predLogic, Class::Move);
     i.a = a, i.b = b, i.d = o;
     i.imm = n == "and" ? PAnd : n == "or" ? POr : n == "xor" ? PXor : PNot;
     return true;
   }
-  if (t[0] != 'b' || t == "b8" || t == "b128" || sizeOfType(t) * 8 < 16 ||
-      t.substr(0, 2) == "bf")
+  if (t[0] != 'b' || t == "b8" || t == "b128" || sizeOfType(t) * 8 < 16 || t.substr(0, 2) == "bf")
     m.unsupported();
   unsigned bits = sizeOfType(t) * 8;
-  uint32_t a = d.src(s.ops[1], bits), b = one ? 0 : d.src(s.ops[2], bits),
-           o = d.dst(s.ops[0], bits);
+  uint32_t a = d.src(s.ops[1], bits), b = one ? 0 : d.src(s.ops[2], bits), o = d.dst(s.ops[0], bits);
   Handler h = n == "and"   ? logic<And>(bits)
               : n == "or"  ? logic<Or>(bits)
               : n == "xor" ? logic<Xor>(bits)
@@ -265,8 +248,7 @@ bool decodeShift(Decoder &d, const Stmt &s) {
     m.unsupported();
   d.count(s, 3);
   unsigned bits = sizeOfType(t) * 8;
-  uint32_t a = d.src(s.ops[1], bits), b = d.src(s.ops[2], 32),
-           o = d.dst(s.ops[0], bits);
+  uint32_t a = d.src(s.ops[1], bits), b = d.src(s.ops[2], 32), o = d.dst(s.ops[0], bits);
   Inst &i = d.emit(h, Class::Int);
   i.a = a, i.b = b, i.d = o;
   return true;
@@ -275,19 +257,14 @@ bool decodeShift(Decoder &d, const Stmt &s) {
 Handler countHandler(const Stmt &s, const std::string &t, bool shiftAmount) {
   bool w = t == "b64" || t == "u64" || t == "s64", sign = t[0] == 's';
   if (s.name == "popc")
-    return w ? unary<uint32_t, uint64_t, Popc>
-             : unary<uint32_t, uint32_t, Popc>;
+    return w ? unary<uint32_t, uint64_t, Popc> : unary<uint32_t, uint32_t, Popc>;
   if (s.name == "clz")
     return w ? unary<uint32_t, uint64_t, Clz> : unary<uint32_t, uint32_t, Clz>;
   if (shiftAmount)
-    return sign ? (w ? unary<uint32_t, int64_t, BfindShift>
-                     : unary<uint32_t, int32_t, BfindShift>)
-                : (w ? unary<uint32_t, uint64_t, BfindShift>
-                     : unary<uint32_t, uint32_t, BfindShift>);
-  return sign ? (w ? unary<uint32_t, int64_t, Bfind>
-                   : unary<uint32_t, int32_t, Bfind>)
-              : (w ? unary<uint32_t, uint64_t, Bfind>
-                   : unary<uint32_t, uint32_t, Bfind>);
+    return sign ? (w ? unary<uint32_t, int64_t, BfindShift> : unary<uint32_t, int32_t, BfindShift>)
+                : (w ? unary<uint32_t, uint64_t, BfindShift> : unary<uint32_t, uint32_t, BfindShift>);
+  return sign ? (w ? unary<uint32_t, int64_t, Bfind> : unary<uint32_t, int32_t, Bfind>)
+              : (w ? unary<uint32_t, uint64_t, Bfind> : unary<uint32_t, uint32_t, Bfind>);
 }
 
 bool decodeCount(Decoder &d, const Stmt &s) {
@@ -315,17 +292,14 @@ bool decodeField(Decoder &d, const Stmt &s) {
   if (s.name == "brev") {
     d.count(s, 2);
     uint32_t a = d.src(s.ops[1], bits), o = d.dst(s.ops[0], bits);
-    Inst &i = d.emit(bits == 64 ? unary<uint64_t, uint64_t, Brev>
-                                : unary<uint32_t, uint32_t, Brev>,
-                     Class::Int);
+    Inst &i = d.emit(bits == 64 ? unary<uint64_t, uint64_t, Brev> : unary<uint32_t, uint32_t, Brev>, Class::Int);
     i.a = a, i.d = o;
     return true;
   }
   bool insert = s.name == "bfi";
   d.count(s, insert ? 5 : 4);
-  uint32_t a = d.src(s.ops[1], bits), b = d.src(s.ops[2], insert ? bits : 32),
-           c = d.src(s.ops[3], 32), e = insert ? d.src(s.ops[4], 32) : 0,
-           o = d.dst(s.ops[0], bits);
+  uint32_t a = d.src(s.ops[1], bits), b = d.src(s.ops[2], insert ? bits : 32), c = d.src(s.ops[3], 32),
+           e = insert ? d.src(s.ops[4], 32) : 0, o = d.dst(s.ops[0], bits);
   Handler h;
   if (insert)
     h = bits == 64 ? bfi<uint64_t> : bfi<uint32_t>;
@@ -394,8 +368,7 @@ bool decodeWord(Decoder &d, const Stmt &s) {
                    : binary<uint32_t, uint32_t, uint32_t, Szext<false>>;
   bool two = n == "bmsk" || n == "szext";
   d.count(s, n == "lop3" ? 5 : two ? 3 : 4);
-  uint32_t a = d.src(s.ops[1], 32), b = d.src(s.ops[2], 32),
-           c = two ? 0 : d.src(s.ops[3], 32);
+  uint32_t a = d.src(s.ops[1], 32), b = d.src(s.ops[2], 32), c = two ? 0 : d.src(s.ops[3], 32);
   if (n == "lop3")
     imm = d.immediate(s.ops[4]) & 0xff;
   uint32_t o = d.dst(s.ops[0], 32);

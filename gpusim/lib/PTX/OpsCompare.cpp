@@ -49,9 +49,7 @@ template <> struct Wide<Half> {
   static float get(const uint32_t *p, unsigned l) { return halfToFloat(p[l]); }
 };
 template <> struct Wide<Bfloat> {
-  static float get(const uint32_t *p, unsigned l) {
-    return bfloatToFloat(p[l]);
-  }
+  static float get(const uint32_t *p, unsigned l) { return bfloatToFloat(p[l]); }
 };
 
 template <class T, Cmp C> uint32_t compare(const Warp &w, const Inst &i) {
@@ -78,31 +76,30 @@ template <class T, Cmp C> void setp(Warp &w, const Inst &i) {
     setPred(w, i.target, q);
 }
 
-/// vec: 0 all ones, 1 one as f32, 2 as f16, 3 as bf16.
-template <class T, Cmp C> void setReg(Warp &w, const Inst &i) {
-  uint32_t r = compare<T, C>(w, i);
-  static const uint32_t truths[] = {~0u, 0x3f800000u, 0x3c00, 0x3f80};
-  uint32_t truth = truths[i.vec];
-  if (i.imm) {
-    uint32_t c = w.preds[i.c] ^ (i.imm & 4 ? ~0u : 0);
-    unsigned op = i.imm & 3;
-    r = op == 1 ? r & c : op == 2 ? r | c : r ^ c;
-  }
-  eachLane<uint32_t>(w, i.d,
-                     [&](unsigned l) { return r >> l & 1 ? truth : 0u; });
+/// The second half of `set`: the truth of predicate a (and b for the upper
+/// half of a packed destination) as the value imm.
+void setReg(Warp &w, const Inst &i) {
+  const uint32_t p = w.preds[i.a], q = w.preds[i.b], truth = i.imm;
+  if (i.flags)
+    eachLane<uint32_t>(w, i.d, [&](unsigned l) { return (p >> l & 1 ? truth : 0) | (q >> l & 1 ? truth << 16 : 0); });
+  else
+    eachLane<uint32_t>(w, i.d, [&](unsigned l) { return p >> l & 1 ? truth : 0; });
 }
 
-/// Both halves of packed operands; i.imm says in which form the truth goes.
-template <class H, Cmp C> void setPacked(Warp &w, const Inst &i) {
-  const auto *a = w.r<uint32_t>(i.a), *b = w.r<uint32_t>(i.b);
-  uint32_t truth = i.imm == 0 ? 0xffff : i.imm == 1 ? 0x3c00 : 0x3f80;
+/// `.ftz`: what is compared has no subnormals.
+void flushFloat(Warp &w, const Inst &i) {
+  const auto *a = w.r<uint32_t>(i.a);
+  eachLane<uint32_t>(w, i.d, [&](unsigned l) { return a[l] & 0x7f800000 ? a[l] : a[l] & 0x80000000; });
+}
+void flushHalves(Warp &w, const Inst &i) {
+  const auto *a = w.r<uint32_t>(i.a);
   eachLane<uint32_t>(w, i.d, [&](unsigned l) {
-    uint32_t lo = holds<C>(H::widen(a[l]), H::widen(b[l])) ? truth : 0;
-    uint32_t hi =
-        holds<C>(H::widen(a[l] >> 16), H::widen(b[l] >> 16)) ? truth : 0;
-    return lo | hi << 16;
+    const uint32_t low = a[l] & 0x7c00 ? 0xffff : 0x8000, high = a[l] & 0x7c000000 ? 0xffff0000 : 0x80000000;
+    return a[l] & (low | high);
   });
 }
+
+/// Both halves of packed operands.
 template <class H, Cmp C> void setpPacked(Warp &w, const Inst &i) {
   const auto *a = w.r<uint32_t>(i.a), *b = w.r<uint32_t>(i.b);
   uint32_t p = 0, q = 0;
@@ -114,125 +111,137 @@ template <class H, Cmp C> void setpPacked(Warp &w, const Inst &i) {
   setPred(w, i.target, q);
 }
 
-enum Kind { KSetp, KSet, KSetPacked, KSetpPacked };
-
-template <class T, Cmp C> Handler scalar(Kind k) {
-  return k == KSetp ? setp<T, C> : setReg<T, C>;
-}
-template <Cmp C> Handler forType(const std::string &t, Kind k) {
-  if (k == KSetPacked)
-    return t == "f16x2" ? setPacked<Half, C> : setPacked<Bfloat, C>;
-  if (k == KSetpPacked)
-    return t == "f16x2" ? setpPacked<Half, C> : setpPacked<Bfloat, C>;
+template <Cmp C> Handler forType(const std::string &t) {
+  if (t == "f16x2")
+    return setpPacked<Half, C>;
+  if (t == "bf16x2")
+    return setpPacked<Bfloat, C>;
   if (t == "f32")
-    return scalar<float, C>(k);
+    return setp<float, C>;
   if (t == "f64")
-    return scalar<double, C>(k);
+    return setp<double, C>;
   if (t == "f16")
-    return scalar<Half, C>(k);
+    return setp<Half, C>;
   if (t == "bf16")
-    return scalar<Bfloat, C>(k);
+    return setp<Bfloat, C>;
   if (C > Ge)
     return nullptr; // unordered comparisons have no meaning for integers
   if (t == "u16" || t == "b16")
-    return scalar<uint16_t, C>(k);
+    return setp<uint16_t, C>;
   if (t == "s16")
-    return scalar<int16_t, C>(k);
+    return setp<int16_t, C>;
   if (t == "u32" || t == "b32")
-    return scalar<uint32_t, C>(k);
+    return setp<uint32_t, C>;
   if (t == "s32")
-    return scalar<int32_t, C>(k);
+    return setp<int32_t, C>;
   if (t == "u64" || t == "b64")
-    return scalar<uint64_t, C>(k);
+    return setp<uint64_t, C>;
   if (t == "s64")
-    return scalar<int64_t, C>(k);
+    return setp<int64_t, C>;
   return nullptr;
 }
 
-Handler comparison(const std::string &c, const std::string &t, Kind k) {
+Handler comparison(const std::string &c, const std::string &t) {
   bool isUnsigned = t[0] == 'u' || (t[0] == 'b' && t[1] != 'f');
   if (c == "eq")
-    return forType<Eq>(t, k);
+    return forType<Eq>(t);
   if (c == "ne")
-    return forType<Ne>(t, k);
+    return forType<Ne>(t);
   if (c == "lt" || (c == "lo" && isUnsigned))
-    return forType<Lt>(t, k);
+    return forType<Lt>(t);
   if (c == "le" || (c == "ls" && isUnsigned))
-    return forType<Le>(t, k);
+    return forType<Le>(t);
   if (c == "gt" || (c == "hi" && isUnsigned))
-    return forType<Gt>(t, k);
+    return forType<Gt>(t);
   if (c == "ge" || (c == "hs" && isUnsigned))
-    return forType<Ge>(t, k);
+    return forType<Ge>(t);
   if (c == "equ")
-    return forType<Equ>(t, k);
+    return forType<Equ>(t);
   if (c == "neu")
-    return forType<Neu>(t, k);
+    return forType<Neu>(t);
   if (c == "ltu")
-    return forType<Ltu>(t, k);
+    return forType<Ltu>(t);
   if (c == "leu")
-    return forType<Leu>(t, k);
+    return forType<Leu>(t);
   if (c == "gtu")
-    return forType<Gtu>(t, k);
+    return forType<Gtu>(t);
   if (c == "geu")
-    return forType<Geu>(t, k);
+    return forType<Geu>(t);
   if (c == "num")
-    return forType<Num>(t, k);
+    return forType<Num>(t);
   if (c == "nan")
-    return forType<Nan>(t, k);
+    return forType<Nan>(t);
   return nullptr;
 }
 
 std::string takeComparison(Mods &m) {
-  return m.oneOf({"equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan", "eq",
-                  "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs"});
+  return m.oneOf({"equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan", "eq", "ne", "lt", "le", "gt", "ge", "lo",
+                  "ls", "hi", "hs"});
 }
 
+/// A source of a comparison; with `.ftz` a flushed copy of it.
+uint32_t comparand(Decoder &d, const Operand &o, const std::string &t, bool ftz) {
+  const uint32_t from = d.src(o, sizeOfType(t) * 8);
+  if (!ftz)
+    return from;
+  const uint32_t to = d.scratch(false);
+  Inst &i = d.emit(t == "f32" ? flushFloat : flushHalves, Class::None);
+  i.a = from, i.d = to;
+  return to;
+}
+
+/// The value that `set` gives for true.
+int64_t truthOf(const std::string &out) {
+  return out == "f32"                       ? 0x3f800000
+         : out == "f16" || out == "f16x2"   ? 0x3c00
+         : out == "bf16" || out == "bf16x2" ? 0x3f80
+                                            : -1;
+}
+
+/// `set` compares into predicates of its own first.
 bool decodeSet(Decoder &d, const Stmt &s) {
   Mods m(s);
-  bool isSetp = s.name == "setp";
+  const bool isSetp = s.name == "setp";
   std::string t = m.type(), out = isSetp ? "pred" : m.type();
   std::string cmp = takeComparison(m), bop = m.oneOf({"and", "or", "xor"});
-  m.take("ftz"); // flushing subnormals is only visible in comparisons with them
+  const bool packed = t == "f16x2" || t == "bf16x2", ftz = m.take("ftz");
   m.done();
-  bool packed = t == "f16x2" || t == "bf16x2";
-  Kind kind =
-      isSetp ? (packed ? KSetpPacked : KSetp) : (packed ? KSetPacked : KSet);
-  Handler h = comparison(cmp, t, kind);
-  if (!h || (packed && !bop.empty()))
+  Handler h = comparison(cmp, t);
+  if (!h || (packed && !bop.empty()) || (ftz && t != "f32" && t != "f16" && t != "f16x2"))
+    m.unsupported();
+  const unsigned outBits = sizeOfType(out) * 8;
+  const bool integral = out == "u32" || out == "s32" || out == "b32";
+  if (!isSetp && (packed ? out != t && !integral : truthOf(out) < 0 ? !integral : outBits != (out == "f32" ? 32 : 16)))
     m.unsupported();
   d.count(s, bop.empty() ? 3 : 4);
-  unsigned bits = sizeOfType(t) * 8;
-  uint32_t a = d.src(s.ops[1], bits), b = d.src(s.ops[2], bits), c = 0,
-           second = 0;
+  const uint32_t a = comparand(d, s.ops[1], t, ftz), b = comparand(d, s.ops[2], t, ftz);
+  uint32_t c = 0, first, second = 0;
   int64_t imm = 0;
   if (!bop.empty()) {
     c = d.predSrc(s.ops[3], true);
     imm = (bop == "and" ? 1 : bop == "or" ? 2 : 3) | (s.ops[3].negated ? 4 : 0);
   }
-  uint32_t o;
-  uint8_t truth = 0;
   if (isSetp) {
-    Operand first = s.ops[0];
-    if (!first.pair.empty())
-      second = d.predByName(first.pair, true);
+    Operand target = s.ops[0];
+    if (!target.pair.empty())
+      second = d.predByName(target.pair, true);
     else if (packed)
       d.fail("setp on packed operands needs two destinations");
-    first.pair.clear();
-    o = d.predDst(first);
-  } else if (packed) {
-    imm = out == t ? (t == "f16x2" ? 1 : 2) : 0;
-    if (out != t && out != "u32" && out != "s32" && out != "b32")
-      m.unsupported();
-    o = d.dst(s.ops[0], 32);
+    target.pair.clear();
+    first = d.predDst(target);
   } else {
-    truth = out == "f32" ? 1 : out == "f16" ? 2 : out == "bf16" ? 3 : 0;
-    if (sizeOfType(out) * 8 != (truth >= 2 ? 16u : 32u))
-      m.unsupported();
-    o = d.dst(s.ops[0], truth >= 2 ? 16 : 32);
+    first = d.predByName("_", true);
+    second = packed ? d.predByName("_", true) : 0;
   }
   Inst &i = d.emit(h, Class::Move);
-  i.a = a, i.b = b, i.c = c, i.d = o;
-  i.imm = imm, i.target = second, i.vec = truth;
+  i.a = a, i.b = b, i.c = c, i.d = first;
+  i.imm = imm, i.target = second;
+  if (isSetp)
+    return true;
+  const uint32_t o = d.dst(s.ops[0], packed ? 32 : outBits);
+  Inst &value = d.emit(setReg, Class::None);
+  value.a = first, value.b = second, value.d = o, value.flags = packed;
+  value.imm = packed ? truthOf(out) & 0xffff : truthOf(out);
   return true;
 }
 
@@ -245,8 +254,7 @@ template <class C> void selp(Warp &w, const Inst &i) {
 template <class C, class S> void slct(Warp &w, const Inst &i) {
   const auto *a = w.r<C>(i.a), *b = w.r<C>(i.b);
   const auto *c = w.r<uint32_t>(i.c);
-  eachLane<C>(w, i.d,
-              [&](unsigned l) { return load<S>(c, l) >= 0 ? a[l] : b[l]; });
+  eachLane<C>(w, i.d, [&](unsigned l) { return load<S>(c, l) >= 0 ? a[l] : b[l]; });
 }
 
 } // namespace
@@ -262,8 +270,7 @@ bool gpusim::decodeCompare(Decoder &d, const Stmt &s) {
     if (bits < 16 || bits > 64 || t == "pred")
       m.unsupported();
     d.count(s, 4);
-    uint32_t a = d.src(s.ops[1], bits), b = d.src(s.ops[2], bits),
-             c = d.predSrc(s.ops[3]), o = d.dst(s.ops[0], bits);
+    uint32_t a = d.src(s.ops[1], bits), b = d.src(s.ops[2], bits), c = d.predSrc(s.ops[3]), o = d.dst(s.ops[0], bits);
     Inst &i = d.emit(bits == 64 ? selp<uint64_t> : selp<uint32_t>, Class::Move);
     i.a = a, i.b = b, i.c = c, i.d = o;
     return true;
@@ -277,13 +284,11 @@ bool gpusim::decodeCompare(Decoder &d, const Stmt &s) {
     if ((ct != "s32" && ct != "f32") || bits < 16 || bits > 64)
       m.unsupported();
     d.count(s, 4);
-    uint32_t a = d.src(s.ops[1], bits), b = d.src(s.ops[2], bits),
-             c = d.src(s.ops[3], 32), o = d.dst(s.ops[0], bits);
+    uint32_t a = d.src(s.ops[1], bits), b = d.src(s.ops[2], bits), c = d.src(s.ops[3], 32), o = d.dst(s.ops[0], bits);
     bool f = ct == "f32", wide = bits == 64;
-    Inst &i =
-        d.emit(wide ? (f ? slct<uint64_t, float> : slct<uint64_t, int32_t>)
-                    : (f ? slct<uint32_t, float> : slct<uint32_t, int32_t>),
-               Class::Move);
+    Inst &i = d.emit(wide ? (f ? slct<uint64_t, float> : slct<uint64_t, int32_t>)
+                          : (f ? slct<uint32_t, float> : slct<uint32_t, int32_t>),
+                     Class::Move);
     i.a = a, i.b = b, i.c = c, i.d = o;
     return true;
   }

@@ -34,20 +34,17 @@ namespace {
   const Inst &i = w.kernel->code[g.pc];
   w.pc = g.pc + 1;
   w.mask = g.mask;
-  std::string text = "'" + w.kernel->text[g.pc] + "' is reached by lanes " +
-                     laneList(g.mask) + " only";
+  std::string text = "'" + w.kernel->text[g.pc] + "' is reached by lanes " + laneList(g.mask) + " only";
   if (w.exited & w.lanes)
     text += "; lanes " + laneList(w.exited & w.lanes) + " have exited";
   for (size_t n = 1; n < w.groups.size(); ++n)
     text += "; lanes " + laneList(w.groups[n].mask) + " wait at line " +
             std::to_string(w.kernel->code[w.groups[n].pc].line);
-  w.fault(i.cls == Class::Barrier ? FaultKind::Barrier : FaultKind::PartialWarp,
-          __builtin_ctz(g.mask), text);
+  w.fault(i.cls == Class::Barrier ? FaultKind::Barrier : FaultKind::PartialWarp, __builtin_ctz(g.mask), text);
 }
 
 void merge(std::vector<Group> &groups) {
-  std::sort(groups.begin(), groups.end(),
-            [](const Group &a, const Group &b) { return a.pc < b.pc; });
+  std::sort(groups.begin(), groups.end(), [](const Group &a, const Group &b) { return a.pc < b.pc; });
   size_t kept = 0;
   for (size_t n = 0; n < groups.size(); ++n) {
     if (kept && groups[kept - 1].pc == groups[n].pc) {
@@ -73,9 +70,7 @@ void pickGroup(Warp &w, uint32_t after) {
     return;
   }
   auto ready = [](const Group &g) { return !g.parked; };
-  auto it = std::find_if(w.groups.begin(), w.groups.end(), [&](const Group &g) {
-    return ready(g) && g.pc > after;
-  });
+  auto it = std::find_if(w.groups.begin(), w.groups.end(), [&](const Group &g) { return ready(g) && g.pc > after; });
   if (it == w.groups.end())
     it = std::find_if(w.groups.begin(), w.groups.end(), ready);
   if (it == w.groups.end())
@@ -126,10 +121,8 @@ void branchIndexed(Warp &w, const Inst &i) {
     unsigned l = __builtin_ctz(m);
     if (index[l] >= (uint64_t)i.imm)
       w.fault(FaultKind::Illegal, l,
-              "branch index " + std::to_string(index[l]) + " is beyond its " +
-                  std::to_string(i.imm) + " targets");
-    w.groups.push_back(
-        {w.kernel->operandTable[i.target + index[l]], 1u << l, false});
+              "branch index " + std::to_string(index[l]) + " is beyond its " + std::to_string(i.imm) + " targets");
+    w.groups.push_back({w.kernel->operandTable[i.target + index[l]], 1u << l, false});
   }
   w.active = 0;
   reschedule(w);
@@ -142,9 +135,7 @@ void exitLanes(Warp &w, const Inst &) {
   reschedule(w);
 }
 
-void trap(Warp &w, const Inst &) {
-  w.fault(FaultKind::Trap, __builtin_ctz(w.mask), "the kernel executed a trap");
-}
+void trap(Warp &w, const Inst &) { w.fault(FaultKind::Trap, __builtin_ctz(w.mask), "the kernel executed a trap"); }
 void nothing(Warp &, const Inst &) {}
 void pauseWarp(Warp &w, const Inst &) { w.stop = true; }
 
@@ -169,8 +160,7 @@ std::string localText(Warp &w, unsigned lane, uint64_t pointerAt) {
 /// Arguments of __assertfail: message, file, line, function, char size.
 void assertFail(Warp &w, const Inst &i) {
   unsigned lane = __builtin_ctz(w.mask);
-  std::string text = "assertion '" + localText(w, lane, i.a) + "' failed in " +
-                     localText(w, lane, i.b);
+  std::string text = "assertion '" + localText(w, lane, i.a) + "' failed in " + localText(w, lane, i.b);
   w.fault(FaultKind::Assert, lane, text);
 }
 
@@ -201,8 +191,7 @@ void barrier(Warp &w, const Inst &i) {
   Block &b = *w.block;
   if (w.exited)
     w.fault(FaultKind::Barrier, __builtin_ctz(w.exited),
-            "barrier not reached by all: lanes " + laneList(w.exited) +
-                " of this warp have exited");
+            "barrier not reached by all: lanes " + laneList(w.exited) + " of this warp have exited");
   if (!converge(w, i, w.lanes))
     return;
   unsigned lane = __builtin_ctz(w.mask);
@@ -211,18 +200,14 @@ void barrier(Warp &w, const Inst &i) {
   if (id >= 16)
     w.fault(FaultKind::Illegal, lane, "barrier number " + std::to_string(id));
   if (threads % warpSize)
-    w.fault(FaultKind::Illegal, lane,
-            "barrier for " + std::to_string(threads) +
-                " threads, not a multiple of 32");
+    w.fault(FaultKind::Illegal, lane, "barrier for " + std::to_string(threads) + " threads, not a multiple of 32");
   BarrierState &s = b.barriers[id];
   if (s.arrived && s.expected != threads)
     w.fault(FaultKind::Barrier, lane,
-            "barrier " + std::to_string(id) + " is waited for by " +
-                std::to_string(s.expected) + " and by " +
+            "barrier " + std::to_string(id) + " is waited for by " + std::to_string(s.expected) + " and by " +
                 std::to_string(threads) + " threads at once");
   if (s.arrived >> w.index & 1)
-    w.fault(FaultKind::Barrier, lane,
-            "the warp arrives twice at barrier " + std::to_string(id));
+    w.fault(FaultKind::Barrier, lane, "the warp arrives twice at barrier " + std::to_string(id));
   s.expected = threads;
   s.arrived |= 1u << w.index;
   shareClock(w, s.known);
@@ -251,8 +236,7 @@ void barrierReduce(Warp &w, const Inst &i) {
   BarrierState &s = w.block->barriers[id];
   if (!s.arrived)
     s.count = 0;
-  s.count +=
-      __builtin_popcount((w.preds[i.c] ^ (i.flags & 2 ? ~0u : 0)) & w.mask);
+  s.count += __builtin_popcount((w.preds[i.c] ^ (i.flags & 2 ? ~0u : 0)) & w.mask);
   barrier(w, i);
 }
 void barrierResult(Warp &w, const Inst &i) {

@@ -23,18 +23,12 @@ struct Format {
   bool isFloat, isSigned;
   int mantissa, minUlp, maxExp; ///< floats: bits, smallest 2^n, above: infinity
 };
-const Format formats[] = {{"u8", 8, false, false, 0, 0, 0},
-                          {"s8", 8, false, true, 0, 0, 0},
-                          {"u16", 16, false, false, 0, 0, 0},
-                          {"s16", 16, false, true, 0, 0, 0},
-                          {"u32", 32, false, false, 0, 0, 0},
-                          {"s32", 32, false, true, 0, 0, 0},
-                          {"u64", 64, false, false, 0, 0, 0},
-                          {"s64", 64, false, true, 0, 0, 0},
-                          {"f16", 16, true, true, 11, -24, 16},
-                          {"bf16", 16, true, true, 8, -133, 128},
-                          {"f32", 32, true, true, 24, -149, 128},
-                          {"tf32", 32, true, true, 11, -136, 128},
+const Format formats[] = {{"u8", 8, false, false, 0, 0, 0},        {"s8", 8, false, true, 0, 0, 0},
+                          {"u16", 16, false, false, 0, 0, 0},      {"s16", 16, false, true, 0, 0, 0},
+                          {"u32", 32, false, false, 0, 0, 0},      {"s32", 32, false, true, 0, 0, 0},
+                          {"u64", 64, false, false, 0, 0, 0},      {"s64", 64, false, true, 0, 0, 0},
+                          {"f16", 16, true, true, 11, -24, 16},    {"bf16", 16, true, true, 8, -133, 128},
+                          {"f32", 32, true, true, 24, -149, 128},  {"tf32", 32, true, true, 11, -136, 128},
                           {"f64", 64, true, true, 53, -1074, 1024}};
 
 const Format *formatOf(const std::string &name) {
@@ -106,10 +100,7 @@ Number decode(const Format &f, uint64_t bits) {
 
 uint64_t encodeFloat(const Format &f, Number n, Round r, unsigned flags) {
   if (n.nan)
-    return flags & Sat    ? 0
-           : f.bits == 64 ? 0x7fffffffffffffffull
-           : f.bits == 32 ? 0x7fffffff
-                          : 0x7fff;
+    return flags & Sat ? 0 : f.bits == 64 ? 0x7fffffffffffffffull : f.bits == 32 ? 0x7fffffff : 0x7fff;
   long double v = roundTo(f, n.value, r);
   if (flags & Relu && (v < 0 || std::signbit(v)))
     v = 0;
@@ -128,8 +119,7 @@ uint64_t encodeFloat(const Format &f, Number n, Round r, unsigned flags) {
   return f.mantissa == 11 ? Half::narrow((double)v) : Bfloat::narrow((double)v);
 }
 
-uint64_t encodeInt(const Format &f, const Format &from, Number n, Round r,
-                   unsigned regBits) {
+uint64_t encodeInt(const Format &f, const Format &from, Number n, Round r, unsigned regBits) {
   const uint64_t keep = regBits == 64 ? ~0ull : (1ull << regBits) - 1;
   if (n.nan) // PTX ISA, "cvt": NaN to integer
     return from.bits < 64 && f.bits < 64 ? 0 : 1ull << (f.bits - 1);
@@ -149,8 +139,7 @@ struct Plan {
 
 uint64_t convertOne(const Plan &p, uint64_t x) {
   Number n = decode(*p.from, x);
-  if (p.flags & Ftz && p.from->bits == 32 && p.from->isFloat &&
-      fabsl(n.value) < 0x1p-126L)
+  if (p.flags & Ftz && p.from->bits == 32 && p.from->isFloat && fabsl(n.value) < 0x1p-126L)
     n.value = copysignl(0, n.value);
   uint64_t r;
   if (!p.to->isFloat) {
@@ -179,9 +168,8 @@ Plan unpackPlan(const Inst &i) {
   return p;
 }
 int64_t packPlan(const Plan &p) {
-  return (p.to - formats) | (p.from - formats) << 4 | (int64_t)p.round << 8 |
-         (int64_t)p.flags << 12 | (int64_t)p.toReg << 16 |
-         (int64_t)p.fromReg << 24;
+  return (p.to - formats) | (p.from - formats) << 4 | (int64_t)p.round << 8 | (int64_t)p.flags << 12 |
+         (int64_t)p.toReg << 16 | (int64_t)p.fromReg << 24;
 }
 
 template <class D, class S> void general(Warp &w, const Inst &i) {
@@ -189,9 +177,7 @@ template <class D, class S> void general(Warp &w, const Inst &i) {
   const auto *a = w.r<S>(i.a);
   S in[warpSize];
   memcpy(in, a, sizeof in);
-  eachLane<D>(w, i.d, [&](unsigned l) {
-    return w.mask >> l & 1 ? (D)convertOne(p, in[l]) : (D)0;
-  });
+  eachLane<D>(w, i.d, [&](unsigned l) { return w.mask >> l & 1 ? (D)convertOne(p, in[l]) : (D)0; });
 }
 
 /// Integer to integer without saturation: extension, then truncation.
@@ -199,17 +185,12 @@ template <class D, class S> void integers(Warp &w, const Inst &i) {
   const Plan p = unpackPlan(i);
   const auto *a = w.r<S>(i.a);
   const unsigned shift = 64 - std::min(p.from->bits, p.to->bits);
-  const bool sign =
-      p.from->bits < p.to->bits ? p.from->isSigned : p.to->isSigned;
+  const bool sign = p.from->bits < p.to->bits ? p.from->isSigned : p.to->isSigned;
   const D keep = p.toReg >= sizeof(D) * 8 ? ~(D)0 : ((D)1 << p.toReg) - 1;
   if (sign)
-    eachLane<D>(w, i.d, [&](unsigned l) {
-      return (D)((int64_t)((uint64_t)a[l] << shift) >> shift) & keep;
-    });
+    eachLane<D>(w, i.d, [&](unsigned l) { return (D)((int64_t)((uint64_t)a[l] << shift) >> shift) & keep; });
   else
-    eachLane<D>(w, i.d, [&](unsigned l) {
-      return (D)((uint64_t)a[l] << shift >> shift) & keep;
-    });
+    eachLane<D>(w, i.d, [&](unsigned l) { return (D)((uint64_t)a[l] << shift >> shift) & keep; });
 }
 
 template <class D, class S> struct Cast {
@@ -234,17 +215,13 @@ template <class H, bool R> void packHalves(Warp &w, const Inst &i) {
     uint16_t h = H::narrow(f);
     return R && (h & 0x8000) && h != 0x7fff ? 0 : h;
   };
-  eachLane<uint32_t>(w, i.d,
-                     [&](unsigned l) { return one(b[l]) | one(a[l]) << 16; });
+  eachLane<uint32_t>(w, i.d, [&](unsigned l) { return one(b[l]) | one(a[l]) << 16; });
 }
 template <class H> void packHalvesRz(Warp &w, const Inst &i) {
   const auto *a = w.r<uint32_t>(i.a), *b = w.r<uint32_t>(i.b);
   const Format &f = *formatOf(std::is_same_v<H, Half> ? "f16" : "bf16");
-  auto one = [&](uint32_t bits) {
-    return (uint32_t)encodeFloat(f, decode(*formatOf("f32"), bits), RZ, i.imm);
-  };
-  eachLane<uint32_t>(w, i.d,
-                     [&](unsigned l) { return one(b[l]) | one(a[l]) << 16; });
+  auto one = [&](uint32_t bits) { return (uint32_t)encodeFloat(f, decode(*formatOf("f32"), bits), RZ, i.imm); };
+  eachLane<uint32_t>(w, i.d, [&](unsigned l) { return one(b[l]) | one(a[l]) << 16; });
 }
 
 bool decodePacked(Decoder &d, const Stmt &s, const std::string &to, Mods &m) {
@@ -254,13 +231,11 @@ bool decodePacked(Decoder &d, const Stmt &s, const std::string &to, Mods &m) {
   d.count(s, 3);
   if (r.empty())
     m.unsupported();
-  uint32_t a = d.src(s.ops[1], 32), b = d.src(s.ops[2], 32),
-           o = d.dst(s.ops[0], 32);
+  uint32_t a = d.src(s.ops[1], 32), b = d.src(s.ops[2], 32), o = d.dst(s.ops[0], 32);
   bool half = to == "f16x2";
-  Handler h =
-      r == "rz" ? (half ? packHalvesRz<Half> : packHalvesRz<Bfloat>)
-      : relu    ? (half ? packHalves<Half, true> : packHalves<Bfloat, true>)
-                : (half ? packHalves<Half, false> : packHalves<Bfloat, false>);
+  Handler h = r == "rz" ? (half ? packHalvesRz<Half> : packHalvesRz<Bfloat>)
+              : relu    ? (half ? packHalves<Half, true> : packHalves<Bfloat, true>)
+                        : (half ? packHalves<Half, false> : packHalves<Bfloat, false>);
   Inst &i = d.emit(h, Class::Convert);
   i.a = a, i.b = b, i.d = o, i.imm = relu ? Relu : 0;
   return true;
@@ -290,9 +265,9 @@ Handler quick(const Plan &p) {
 }
 
 bool takeRounding(Mods &m, Round &r) {
-  static const std::pair<const char *, Round> names[] = {
-      {"rn", RN},   {"rz", RZ},   {"rm", RM},   {"rp", RP},  {"rna", RNA},
-      {"rni", RNI}, {"rzi", RZI}, {"rmi", RMI}, {"rpi", RPI}};
+  static const std::pair<const char *, Round> names[] = {{"rn", RN},   {"rz", RZ},   {"rm", RM},
+                                                         {"rp", RP},   {"rna", RNA}, {"rni", RNI},
+                                                         {"rzi", RZI}, {"rmi", RMI}, {"rpi", RPI}};
   for (auto &n : names)
     if (m.take(n.first)) {
       r = n.second;
@@ -328,8 +303,7 @@ bool gpusim::decodeConvert(Decoder &d, const Stmt &s) {
   // PTX ISA, "cvt": integer roundings for float to integer and within one
   // float type; the others for narrowing and for integer to float.
   bool integral = p.round >= RNI;
-  bool narrows =
-      p.to->isFloat && (fromInt || p.to->mantissa < p.from->mantissa);
+  bool narrows = p.to->isFloat && (fromInt || p.to->mantissa < p.from->mantissa);
   if (toInt && fromInt && given)
     m.unsupported();
   if (toInt && !fromInt && !integral)
@@ -346,17 +320,13 @@ bool gpusim::decodeConvert(Decoder &d, const Stmt &s) {
   bool wideTo = p.toReg == 64, wideFrom = p.fromReg == 64;
   Handler h = nullptr;
   if (toInt && fromInt && !sat)
-    h = wideTo ? (wideFrom ? integers<uint64_t, uint64_t>
-                           : integers<uint64_t, uint32_t>)
-               : (wideFrom ? integers<uint32_t, uint64_t>
-                           : integers<uint32_t, uint32_t>);
+    h = wideTo ? (wideFrom ? integers<uint64_t, uint64_t> : integers<uint64_t, uint32_t>)
+               : (wideFrom ? integers<uint32_t, uint64_t> : integers<uint32_t, uint32_t>);
   else
     h = quick(p);
   if (!h)
-    h = wideTo ? (wideFrom ? general<uint64_t, uint64_t>
-                           : general<uint64_t, uint32_t>)
-               : (wideFrom ? general<uint32_t, uint64_t>
-                           : general<uint32_t, uint32_t>);
+    h = wideTo ? (wideFrom ? general<uint64_t, uint64_t> : general<uint64_t, uint32_t>)
+               : (wideFrom ? general<uint32_t, uint64_t> : general<uint32_t, uint32_t>);
   Inst &i = d.emit(h, Class::Convert);
   i.a = a, i.d = o, i.imm = packPlan(p);
   return true;

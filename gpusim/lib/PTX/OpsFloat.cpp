@@ -28,12 +28,8 @@ struct Mul {
   template <class T> T operator()(T a, T b) { return canon(a * b); }
 };
 struct Fma {
-  template <class T> T operator()(T a, T b, T c) {
-    return canon(__builtin_fma(a, b, c));
-  }
-  float operator()(float a, float b, float c) {
-    return canon(__builtin_fmaf(a, b, c));
-  }
+  template <class T> T operator()(T a, T b, T c) { return canon(__builtin_fma(a, b, c)); }
+  float operator()(float a, float b, float c) { return canon(__builtin_fmaf(a, b, c)); }
 };
 struct Div {
   template <class T> T operator()(T a, T b) { return canon(a / b); }
@@ -50,28 +46,18 @@ struct Copysign { // d has the sign of a and the magnitude of b
   template <class T> T operator()(T a, T b) { return std::copysign(b, a); }
 };
 /// One NaN loses against a number; -0 is below +0.
-struct Min {
+template <bool Largest> struct Extreme {
   template <class T> T operator()(T a, T b) {
     if (a != a)
       return canon(b);
     if (b != b)
       return a;
-    if (a == b)
-      return std::signbit(a) ? a : b;
-    return a < b ? a : b;
+    const bool aIsLess = a == b ? std::signbit(a) : a < b;
+    return aIsLess != Largest ? a : b;
   }
 };
-struct Max {
-  template <class T> T operator()(T a, T b) {
-    if (a != a)
-      return canon(b);
-    if (b != b)
-      return a;
-    if (a == b)
-      return std::signbit(a) ? b : a;
-    return a < b ? b : a;
-  }
-};
+using Min = Extreme<false>;
+using Max = Extreme<true>;
 template <class F> struct OrNaN {
   template <class T> T operator()(T a, T b) {
     if (a != a || b != b)
@@ -88,9 +74,7 @@ struct Sqrt {
 /// Approximations are computed exactly and rounded, which lies within the
 /// bounds that the ISA gives for the device's own.
 struct Rsqrt {
-  float operator()(float a) {
-    return canon((float)(1.0 / std::sqrt((double)a)));
-  }
+  float operator()(float a) { return canon((float)(1.0 / std::sqrt((double)a))); }
   double operator()(double a) { return 1.0 / std::sqrt(a); }
 };
 struct Sin {
@@ -113,9 +97,7 @@ struct Tanh {
 
 enum Flags { Ftz = 1, Sat = 2, RoundShift = 2 /* bits 2-3: rn rz rm rp */ };
 
-inline float flush(float v) {
-  return std::fabs(v) < 0x1p-126f ? floatOf(bitsOf(v) & 0x80000000u) : v;
-}
+inline float flush(float v) { return std::fabs(v) < 0x1p-126f ? floatOf(bitsOf(v) & 0x80000000u) : v; }
 inline double flush(double v) { return v; }
 
 template <class T> T saturate(T v) {
@@ -123,17 +105,14 @@ template <class T> T saturate(T v) {
 }
 
 template <class F, class T, size_t... I>
-__attribute__((noinline)) T callVolatile(const volatile T *v,
-                                         std::index_sequence<I...>) {
+__attribute__((noinline)) T callVolatile(const volatile T *v, std::index_sequence<I...>) {
   return F()((T)v[I]...);
 }
 
 /// The operation under one rounding mode. `volatile` and the call keep the
 /// compiler from moving the arithmetic out of the changed environment.
-template <class F, class T, class... A>
-__attribute__((noinline)) T rounded(unsigned flags, A... args) {
-  static const int modes[] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD,
-                              FE_UPWARD};
+template <class F, class T, class... A> __attribute__((noinline)) T rounded(unsigned flags, A... args) {
+  static const int modes[] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD, FE_UPWARD};
   const unsigned mode = flags >> RoundShift & 3;
   volatile T in[] = {(flags & Ftz ? flush(args) : args)...};
   if (mode)
@@ -149,21 +128,15 @@ __attribute__((noinline)) T rounded(unsigned flags, A... args) {
 
 template <class T, class F> void general1(Warp &w, const Inst &i) {
   const auto *a = w.r<Cell<T>>(i.a);
-  eachLane<T>(w, i.d,
-              [&](unsigned l) { return rounded<F, T>(i.imm, load<T>(a, l)); });
+  eachLane<T>(w, i.d, [&](unsigned l) { return rounded<F, T>(i.imm, load<T>(a, l)); });
 }
 template <class T, class F> void general2(Warp &w, const Inst &i) {
   const auto *a = w.r<Cell<T>>(i.a), *b = w.r<Cell<T>>(i.b);
-  eachLane<T>(w, i.d, [&](unsigned l) {
-    return rounded<F, T>(i.imm, load<T>(a, l), load<T>(b, l));
-  });
+  eachLane<T>(w, i.d, [&](unsigned l) { return rounded<F, T>(i.imm, load<T>(a, l), load<T>(b, l)); });
 }
 template <class T, class F> void general3(Warp &w, const Inst &i) {
-  const auto *a = w.r<Cell<T>>(i.a), *b = w.r<Cell<T>>(i.b),
-             *c = w.r<Cell<T>>(i.c);
-  eachLane<T>(w, i.d, [&](unsigned l) {
-    return rounded<F, T>(i.imm, load<T>(a, l), load<T>(b, l), load<T>(c, l));
-  });
+  const auto *a = w.r<Cell<T>>(i.a), *b = w.r<Cell<T>>(i.b), *c = w.r<Cell<T>>(i.c);
+  eachLane<T>(w, i.d, [&](unsigned l) { return rounded<F, T>(i.imm, load<T>(a, l), load<T>(b, l), load<T>(c, l)); });
 }
 
 struct Form {
@@ -174,11 +147,13 @@ struct Form {
   bool canRound, canSat, approxOnly;
 };
 
+/// Forms for f64 that no text can ask for are null: only rounding needs the
+/// general path there.
 template <class F> Form one(Class c, unsigned flops, bool rnd = false) {
   return {unary<float, float, F>,
           general1<float, F>,
           unary<double, double, F>,
-          general1<double, F>,
+          rnd ? general1<double, F> : nullptr,
           1,
           c,
           flops,
@@ -186,9 +161,9 @@ template <class F> Form one(Class c, unsigned flops, bool rnd = false) {
           false,
           false};
 }
-template <class F> Form approx1() {
+template <class F> Form approx1(bool ftz = true) {
   return {unary<float, float, F>,
-          general1<float, F>,
+          ftz ? general1<float, F> : nullptr,
           nullptr,
           nullptr,
           1,
@@ -198,18 +173,20 @@ template <class F> Form approx1() {
           false,
           true};
 }
-template <class F>
-Form two(Class c, unsigned flops, bool rnd = false, bool sat = false) {
+template <class F> Form two(Class c, unsigned flops, bool rnd = false, bool sat = false) {
   return {binary<float, float, float, F>,
           general2<float, F>,
           binary<double, double, double, F>,
-          general2<double, F>,
+          rnd ? general2<double, F> : nullptr,
           2,
           c,
           flops,
           rnd,
           sat,
           false};
+}
+template <class F> Form single2(Class c) {
+  return {binary<float, float, float, F>, general2<float, F>, nullptr, nullptr, 2, c, 0, false, false, false};
 }
 
 const std::map<std::string, Form> &forms() {
@@ -223,6 +200,9 @@ const std::map<std::string, Form> &forms() {
                            true,
                            true,
                            false};
+  static const Form copysign = {
+      binary<float, float, float, Copysign>,    nullptr, // it has no .ftz
+      binary<double, double, double, Copysign>, nullptr, 2, Class::Fp32, 0, false, false, false};
   static const std::map<std::string, Form> table = {
       {"add", two<Add>(Class::Fp32, 1, true, true)},
       {"sub", two<Sub>(Class::Fp32, 1, true, true)},
@@ -232,9 +212,9 @@ const std::map<std::string, Form> &forms() {
       {"div", two<Div>(Class::Special, 1, true)},
       {"min", two<Min>(Class::Fp32, 0)},
       {"max", two<Max>(Class::Fp32, 0)},
-      {"min.NaN", two<OrNaN<Min>>(Class::Fp32, 0)},
-      {"max.NaN", two<OrNaN<Max>>(Class::Fp32, 0)},
-      {"copysign", two<Copysign>(Class::Fp32, 0)},
+      {"min.NaN", single2<OrNaN<Min>>(Class::Fp32)},
+      {"max.NaN", single2<OrNaN<Max>>(Class::Fp32)},
+      {"copysign", copysign},
       {"neg", one<Neg>(Class::Fp32, 0)},
       {"abs", one<Abs>(Class::Fp32, 0)},
       {"rcp", one<Rcp>(Class::Special, 1, true)},
@@ -244,7 +224,7 @@ const std::map<std::string, Form> &forms() {
       {"cos", approx1<Cos>()},
       {"ex2", approx1<Ex2>()},
       {"lg2", approx1<Lg2>()},
-      {"tanh", approx1<Tanh>()},
+      {"tanh", approx1<Tanh>(false)},
   };
   return table;
 }
@@ -269,10 +249,9 @@ template <class T> void testp(Warp &w, const Inst &i) {
 
 bool decodeTest(Decoder &d, const Stmt &s) {
   Mods m(s);
-  static const std::map<std::string, int> kinds = {
-      {"finite", Finite}, {"infinite", Infinite},
-      {"number", Number}, {"notanumber", NotANumber},
-      {"normal", Normal}, {"subnormal", Subnormal}};
+  static const std::map<std::string, int> kinds = {{"finite", Finite}, {"infinite", Infinite},
+                                                   {"number", Number}, {"notanumber", NotANumber},
+                                                   {"normal", Normal}, {"subnormal", Subnormal}};
   int kind = -1;
   for (const auto &k : kinds)
     if (m.take(k.first.c_str()))
@@ -312,11 +291,7 @@ bool gpusim::decodeFloat(Decoder &d, const Stmt &s) {
   std::string rnd = m.oneOf({"rn", "rz", "rm", "rp"});
   if (!rnd.empty() && !f.canRound)
     m.unsupported();
-  flags |= (rnd == "rz"   ? 1
-            : rnd == "rm" ? 2
-            : rnd == "rp" ? 3
-                          : 0)
-           << RoundShift;
+  flags |= (rnd == "rz" ? 1 : rnd == "rm" ? 2 : rnd == "rp" ? 3 : 0) << RoundShift;
   bool approximate = m.take("approx");
   if (s.name == "div")
     approximate |= m.take("full");
@@ -332,8 +307,7 @@ bool gpusim::decodeFloat(Decoder &d, const Stmt &s) {
     flags |= Sat;
   }
   m.done();
-  Handler h = single ? (flags ? f.general32 : f.fast32)
-                     : (flags ? f.general64 : f.fast64);
+  Handler h = single ? (flags ? f.general32 : f.fast32) : (flags ? f.general64 : f.fast64);
   if (!h)
     m.unsupported();
   d.count(s, f.operands + 1);

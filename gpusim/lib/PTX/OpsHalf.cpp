@@ -30,17 +30,14 @@ double fmaToOdd(double a, double b, double c) {
   return s;
 }
 
-template <class H, HalfOp Op>
-inline uint16_t apply(uint16_t x, uint16_t y, uint16_t z, unsigned flags) {
+template <class H, HalfOp Op> inline uint16_t apply(uint16_t x, uint16_t y, uint16_t z, unsigned flags) {
   if (Op == Neg)
     return x ^ 0x8000;
   if (Op == Abs)
     return x & 0x7fff;
   auto widen = [&](uint16_t h) {
     float v = H::widen(h);
-    return flags & Ftz && std::fabs(v) < 0x1p-14f && H::widen(0x3c00) == 1.f
-               ? v * 0.f
-               : v;
+    return flags & Ftz && std::fabs(v) < 0x1p-14f && H::widen(0x3c00) == 1.f ? v * 0.f : v;
   };
   double a = widen(x), b = widen(y), c = widen(z), r = 0;
   if (Op == Add)
@@ -61,8 +58,7 @@ inline uint16_t apply(uint16_t x, uint16_t y, uint16_t z, unsigned flags) {
       return 0x7fff;
     if (an || bn)
       return an ? y : x;
-    bool takeA =
-        a == b ? std::signbit(a) == (Op == Min) : (Op == Min ? a < b : a > b);
+    bool takeA = a == b ? std::signbit(a) == (Op == Min) : (Op == Min ? a < b : a > b);
     return takeA ? x : y;
   }
   uint16_t h = H::narrow(r);
@@ -76,14 +72,12 @@ inline uint16_t apply(uint16_t x, uint16_t y, uint16_t z, unsigned flags) {
 }
 
 template <class H, HalfOp Op, bool Packed> void halfOp(Warp &w, const Inst &i) {
-  const auto *a = w.r<uint32_t>(i.a), *b = w.r<uint32_t>(i.b),
-             *c = w.r<uint32_t>(i.c);
+  const auto *a = w.r<uint32_t>(i.a), *b = w.r<uint32_t>(i.b), *c = w.r<uint32_t>(i.c);
   const unsigned flags = i.imm;
   eachLane<uint32_t>(w, i.d, [&](unsigned l) {
     uint32_t r = apply<H, Op>(a[l], b[l], c[l], flags);
     if (Packed)
-      r |= (uint32_t)apply<H, Op>(a[l] >> 16, b[l] >> 16, c[l] >> 16, flags)
-           << 16;
+      r |= (uint32_t)apply<H, Op>(a[l] >> 16, b[l] >> 16, c[l] >> 16, flags) << 16;
     return r;
   });
 }
@@ -147,9 +141,7 @@ bool gpusim::decodeHalf(Decoder &d, const Stmt &s) {
   if (m.take("ftz"))
     flags |= Ftz;
   m.done();
-  unsigned operands = n == "fma"                            ? 3
-                      : special || n == "neg" || n == "abs" ? 1
-                                                            : 2;
+  unsigned operands = n == "fma" ? 3 : special || n == "neg" || n == "abs" ? 1 : 2;
   d.count(s, operands + 1);
   unsigned bits = packed ? 32 : 16;
   uint32_t a = d.src(s.ops[1], bits), b = a, c = a;
@@ -161,8 +153,7 @@ bool gpusim::decodeHalf(Decoder &d, const Stmt &s) {
   Inst &i = d.emit(h, special ? Class::Special : Class::Half);
   i.a = a, i.b = b, i.c = c, i.d = o;
   i.imm = flags;
-  bool arithmetic =
-      n == "add" || n == "sub" || n == "mul" || n == "fma" || special;
+  bool arithmetic = n == "add" || n == "sub" || n == "mul" || n == "fma" || special;
   i.flops = arithmetic ? (n == "fma" ? 2 : 1) * (packed ? 2 : 1) : 0;
   i.unit = arithmetic ? (bf ? Unit::Bf16 : Unit::Fp16) : Unit::None;
   return true;

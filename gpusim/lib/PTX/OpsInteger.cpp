@@ -64,12 +64,24 @@ struct SubSat {
 };
 
 template <class T> struct Twice;
-template <> struct Twice<uint16_t> { using type = uint32_t; };
-template <> struct Twice<int16_t> { using type = int32_t; };
-template <> struct Twice<uint32_t> { using type = uint64_t; };
-template <> struct Twice<int32_t> { using type = int64_t; };
-template <> struct Twice<uint64_t> { using type = unsigned __int128; };
-template <> struct Twice<int64_t> { using type = __int128; };
+template <> struct Twice<uint16_t> {
+  using type = uint32_t;
+};
+template <> struct Twice<int16_t> {
+  using type = int32_t;
+};
+template <> struct Twice<uint32_t> {
+  using type = uint64_t;
+};
+template <> struct Twice<int32_t> {
+  using type = int64_t;
+};
+template <> struct Twice<uint64_t> {
+  using type = unsigned __int128;
+};
+template <> struct Twice<int64_t> {
+  using type = __int128;
+};
 
 struct MulHi {
   template <class T> T operator()(T a, T b) {
@@ -90,30 +102,22 @@ struct MadHi {
   template <class T> T operator()(T a, T b, T c) { return MulHi()(a, b) + c; }
 };
 struct MadWide {
-  template <class T> auto operator()(T a, T b, typename Twice<T>::type c) {
-    return MulWide()(a, b) + c;
-  }
+  template <class T> auto operator()(T a, T b, typename Twice<T>::type c) { return MulWide()(a, b) + c; }
 };
 struct Sad {
-  template <class T> T operator()(T a, T b, T c) {
-    return c + (a < b ? b - a : a - b);
-  }
+  template <class T> T operator()(T a, T b, T c) { return c + (a < b ? b - a : a - b); }
 };
 /// The low 24 bits of both, sign- or zero-extended.
 struct Mul24 {
   template <class T> int64_t full(T a, T b) {
     if (std::is_signed_v<T>)
-      return (int64_t)((int32_t)((uint32_t)a << 8) >> 8) *
-             ((int32_t)((uint32_t)b << 8) >> 8);
-    return (int64_t)((uint64_t)((uint32_t)a & 0xffffff) *
-                     ((uint32_t)b & 0xffffff));
+      return (int64_t)((int32_t)((uint32_t)a << 8) >> 8) * ((int32_t)((uint32_t)b << 8) >> 8);
+    return (int64_t)((uint64_t)((uint32_t)a & 0xffffff) * ((uint32_t)b & 0xffffff));
   }
   template <class T> T operator()(T a, T b) { return (T)full(a, b); }
 };
 struct Mul24Hi {
-  template <class T> T operator()(T a, T b) {
-    return (T)((uint64_t)Mul24().full(a, b) >> 16);
-  }
+  template <class T> T operator()(T a, T b) { return (T)((uint64_t)Mul24().full(a, b) >> 16); }
 };
 
 template <class F> struct Pair16 {
@@ -124,9 +128,7 @@ template <class F> struct Pair16 {
   }
 };
 template <class F, class T> struct PairOf {
-  uint32_t operator()(uint32_t a, uint32_t b) {
-    return Pair16<F>::template apply<T>(a, b);
-  }
+  uint32_t operator()(uint32_t a, uint32_t b) { return Pair16<F>::template apply<T>(a, b); }
 };
 
 template <template <class> class H> Handler forType(const std::string &t) {
@@ -143,6 +145,9 @@ template <template <class> class H> Handler forType(const std::string &t) {
   if (t == "s64")
     return H<int64_t>::fn;
   return nullptr;
+}
+template <template <class> class H> Handler forSigned(const std::string &t) {
+  return t == "s16" ? H<int16_t>::fn : t == "s32" ? H<int32_t>::fn : t == "s64" ? H<int64_t>::fn : nullptr;
 }
 template <class F> struct Bin {
   template <class T> struct On {
@@ -184,8 +189,7 @@ Handler wideMad(const std::string &t) {
 }
 
 bool isIntType(const std::string &t) {
-  return t.size() >= 2 && (t[0] == 'u' || t[0] == 's' || t[0] == 'b') &&
-         std::isdigit((unsigned char)t[1]);
+  return t.size() >= 2 && (t[0] == 'u' || t[0] == 's' || t[0] == 'b') && std::isdigit((unsigned char)t[1]);
 }
 
 template <class F> bool packed(Decoder &d, const Stmt &s) {
@@ -193,33 +197,25 @@ template <class F> bool packed(Decoder &d, const Stmt &s) {
   std::string t = m.oneOf({"u16x2", "s16x2"});
   m.done();
   d.count(s, 3);
-  uint32_t a = d.src(s.ops[1], 32), b = d.src(s.ops[2], 32),
-           o = d.dst(s.ops[0], 32);
-  Inst &i = d.emit(
-      t[0] == 'u' ? binary<uint32_t, uint32_t, uint32_t, PairOf<F, uint16_t>>
-                  : binary<uint32_t, uint32_t, uint32_t, PairOf<F, int16_t>>,
-      Class::Int);
+  uint32_t a = d.src(s.ops[1], 32), b = d.src(s.ops[2], 32), o = d.dst(s.ops[0], 32);
+  Inst &i = d.emit(t[0] == 'u' ? binary<uint32_t, uint32_t, uint32_t, PairOf<F, uint16_t>>
+                               : binary<uint32_t, uint32_t, uint32_t, PairOf<F, int16_t>>,
+                   Class::Int);
   i.a = a, i.b = b, i.d = o;
   return true;
 }
 
-template <class F>
-bool plainBinary(Decoder &d, const Stmt &s, Handler saturated = nullptr) {
+template <class F> bool plainBinary(Decoder &d, const Stmt &s, Handler saturated = nullptr) {
   Mods m(s);
-  if (m.has("u16x2") || m.has("s16x2"))
-    return packed<F>(d, s);
   std::string t = m.type();
   bool sat = m.take("sat");
   m.done();
-  Handler h = sat && t == "s32" ? saturated
-              : sat             ? nullptr
-                                : forType<Bin<F>::template On>(t);
+  Handler h = sat && t == "s32" ? saturated : sat ? nullptr : forType<Bin<F>::template On>(t);
   if (!h)
     m.unsupported();
   d.count(s, 3);
   unsigned bits = sizeOfType(t) * 8;
-  uint32_t a = d.src(s.ops[1], bits), b = d.src(s.ops[2], bits),
-           o = d.dst(s.ops[0], bits);
+  uint32_t a = d.src(s.ops[1], bits), b = d.src(s.ops[2], bits), o = d.dst(s.ops[0], bits);
   Inst &i = d.emit(h, Class::Int);
   i.a = a, i.b = b, i.d = o;
   return true;
@@ -229,7 +225,7 @@ template <class F> bool plainUnary(Decoder &d, const Stmt &s) {
   Mods m(s);
   std::string t = m.type();
   m.done();
-  Handler h = forType<Un<F>::template On>(t);
+  Handler h = forSigned<Un<F>::template On>(t);
   if (!h)
     m.unsupported();
   d.count(s, 2);
@@ -272,13 +268,10 @@ bool multiply24(Decoder &d, const Stmt &s) {
   if (part.empty() || (t != "u32" && t != "s32"))
     m.unsupported();
   d.count(s, 3);
-  uint32_t a = d.src(s.ops[1], 32), b = d.src(s.ops[2], 32),
-           o = d.dst(s.ops[0], 32);
+  uint32_t a = d.src(s.ops[1], 32), b = d.src(s.ops[2], 32), o = d.dst(s.ops[0], 32);
   bool u = t == "u32";
-  Handler h = part == "lo" ? (u ? Bin<Mul24>::On<uint32_t>::fn
-                                : Bin<Mul24>::On<int32_t>::fn)
-                           : (u ? Bin<Mul24Hi>::On<uint32_t>::fn
-                                : Bin<Mul24Hi>::On<int32_t>::fn);
+  Handler h = part == "lo" ? (u ? Bin<Mul24>::On<uint32_t>::fn : Bin<Mul24>::On<int32_t>::fn)
+                           : (u ? Bin<Mul24Hi>::On<uint32_t>::fn : Bin<Mul24Hi>::On<int32_t>::fn);
   Inst &i = d.emit(h, Class::Int);
   i.a = a, i.b = b, i.d = o;
   return true;
@@ -287,8 +280,7 @@ bool multiply24(Decoder &d, const Stmt &s) {
 /// Four-way (or two-way) byte products added to c (PTX ISA, "dp4a", "dp2a").
 /// imm: bit 0 a signed, bit 1 b signed, bit 2 dp2a, bit 3 its high half.
 void dotProduct(Warp &w, const Inst &i) {
-  const auto *a = w.r<uint32_t>(i.a), *b = w.r<uint32_t>(i.b),
-             *c = w.r<uint32_t>(i.c);
+  const auto *a = w.r<uint32_t>(i.a), *b = w.r<uint32_t>(i.b), *c = w.r<uint32_t>(i.c);
   bool as = i.imm & 1, bs = i.imm & 2, two = i.imm & 4, high = i.imm & 8;
   eachLane<uint32_t>(w, i.d, [&](unsigned l) {
     int64_t sum = c[l];
@@ -320,8 +312,7 @@ bool decodeDot(Decoder &d, const Stmt &s) {
   if ((at != "u32" && at != "s32") || (bt != "u32" && bt != "s32"))
     m.unsupported();
   d.count(s, 4);
-  uint32_t a = d.src(s.ops[1], 32), b = d.src(s.ops[2], 32),
-           c = d.src(s.ops[3], 32), o = d.dst(s.ops[0], 32);
+  uint32_t a = d.src(s.ops[1], 32), b = d.src(s.ops[2], 32), c = d.src(s.ops[3], 32), o = d.dst(s.ops[0], 32);
   Inst &i = d.emit(dotProduct, Class::Int);
   i.a = a, i.b = b, i.c = c, i.d = o;
   i.imm = (at == "s32") | (bt == "s32") << 1 | two << 2 | (half == "hi") << 3;
@@ -336,14 +327,16 @@ bool gpusim::decodeInteger(Decoder &d, const Stmt &s) {
     return decodeDot(d, s);
   if (n == "mul24")
     return multiply24(d, s);
-  static const std::set<std::string> mine = {"add", "sub", "mul", "mad",
-                                             "div", "rem", "abs", "neg",
-                                             "min", "max", "sad"};
+  static const std::set<std::string> mine = {"add", "sub", "mul", "mad", "div", "rem",
+                                             "abs", "neg", "min", "max", "sad"};
   if (!mine.count(n) || s.mods.empty())
     return false;
   const std::string &t = s.mods.back();
   if (!isIntType(t) || Mods(s).has("cc"))
     return false;
+  const std::string &last = s.mods.empty() ? n : s.mods.back();
+  if (last == "u16x2" || last == "s16x2")
+    return n == "add" ? packed<Add>(d, s) : n == "min" ? packed<Min>(d, s) : n == "max" ? packed<Max>(d, s) : false;
   if (n == "add")
     return plainBinary<Add>(d, s, binary<int32_t, int32_t, int32_t, AddSat>);
   if (n == "sub")
@@ -372,8 +365,7 @@ bool gpusim::decodeInteger(Decoder &d, const Stmt &s) {
     m.unsupported();
   d.count(s, 4);
   unsigned bits = sizeOfType(type) * 8;
-  uint32_t a = d.src(s.ops[1], bits), b = d.src(s.ops[2], bits),
-           c = d.src(s.ops[3], bits), o = d.dst(s.ops[0], bits);
+  uint32_t a = d.src(s.ops[1], bits), b = d.src(s.ops[2], bits), c = d.src(s.ops[3], bits), o = d.dst(s.ops[0], bits);
   Inst &i = d.emit(h, Class::Int);
   i.a = a, i.b = b, i.c = c, i.d = o;
   return true;
@@ -387,8 +379,8 @@ namespace {
 /// its high part, bit 5 signed.
 template <class T, class S> void carryOp(Warp &w, const Inst &i) {
   using W = unsigned __int128;
-  const bool sub = i.imm & 1, in = i.imm & 2, out = i.imm & 4, mul = i.imm & 8,
-             high = i.imm & 16, isSigned = i.imm & 32;
+  const bool sub = i.imm & 1, in = i.imm & 2, out = i.imm & 4, mul = i.imm & 8, high = i.imm & 16,
+             isSigned = i.imm & 32;
   const unsigned bits = sizeof(T) * 8;
   const auto *a = w.r<T>(i.a), *b = w.r<T>(i.b), *c = w.r<T>(i.c);
   auto *d = w.r<T>(i.d);
@@ -434,11 +426,8 @@ bool gpusim::decodeCarry(Decoder &d, const Stmt &s) {
   if (mul)
     c = d.src(s.ops[3], bits);
   uint32_t o = d.dst(s.ops[0], bits);
-  Inst &i = d.emit(bits == 64 ? carryOp<uint64_t, int64_t>
-                              : carryOp<uint32_t, int32_t>,
-                   Class::Int);
+  Inst &i = d.emit(bits == 64 ? carryOp<uint64_t, int64_t> : carryOp<uint32_t, int32_t>, Class::Int);
   i.a = a, i.b = b, i.c = c, i.d = o;
-  i.imm = (base == "sub") | in << 1 | out << 2 | mul << 3 |
-          (part == "hi") << 4 | (t[0] == 's') << 5;
+  i.imm = (base == "sub") | in << 1 | out << 2 | mul << 3 | (part == "hi") << 4 | (t[0] == 's') << 5;
   return true;
 }

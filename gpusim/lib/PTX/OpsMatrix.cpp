@@ -36,44 +36,41 @@ bool wholeWarp(Warp &w, const Inst &i) {
   return converge(w, i, fullMask);
 }
 
+/// Checks the rows of all tiles, then calls f(register, row, place) with the
+/// bytes of a register and the place of one of its rows in shared memory.
+template <typename F> void eachRow(Warp &w, const Inst &i, Access kind, F f) {
+  uint32_t addr[warpSize];
+  rowAddresses(w, i, addr);
+  const uint32_t lanes = i.vec == 4 ? fullMask : (1u << (8 * i.vec)) - 1;
+  sharedAccess(w, i, addr, lanes, 16, kind);
+  const uint32_t *regs = &w.kernel->operandTable[i.target];
+  for (unsigned n = 0; n < i.vec; ++n)
+    for (unsigned row = 0; row < 8; ++row)
+      f(w.r<uint8_t>(regs[n]), row, &w.block->shared[addr[8 * n + row]]);
+}
+
 void loadMatrix(Warp &w, const Inst &i) {
   if (!wholeWarp(w, i))
     return;
-  uint32_t addr[warpSize];
-  rowAddresses(w, i, addr);
-  uint32_t lanes = i.vec == 4 ? fullMask : (1u << (8 * i.vec)) - 1;
-  sharedAccess(w, i, addr, lanes, 16, Access::Read);
-  const uint32_t *regs = &w.kernel->operandTable[i.target];
-  for (unsigned n = 0; n < i.vec; ++n) {
-    auto *d = reinterpret_cast<uint8_t *>(w.r<uint32_t>(regs[n]));
-    for (unsigned row = 0; row < 8; ++row) {
-      const uint8_t *from = &w.block->shared[addr[8 * n + row]];
-      if (!(i.flags & Trans)) {
-        memcpy(d + 16 * row, from, 16);
-        continue;
-      }
-      for (unsigned col = 0; col < 8; ++col)
-        memcpy(d + 16 * col + 2 * row, from + 2 * col, 2);
-    }
-  }
+  const bool trans = i.flags & Trans;
+  eachRow(w, i, Access::Read, [trans](uint8_t *tile, unsigned row, const uint8_t *from) {
+    if (!trans)
+      memcpy(tile + 16 * row, from, 16);
+    for (unsigned col = 0; col < 8 && trans; ++col)
+      memcpy(tile + 16 * col + 2 * row, from + 2 * col, 2);
+  });
 }
 
 void storeMatrix(Warp &w, const Inst &i) {
   if (!wholeWarp(w, i))
     return;
-  uint32_t addr[warpSize];
-  rowAddresses(w, i, addr);
-  uint32_t lanes = i.vec == 4 ? fullMask : (1u << (8 * i.vec)) - 1;
-  sharedAccess(w, i, addr, lanes, 16, Access::Write);
-  const uint32_t *regs = &w.kernel->operandTable[i.target];
-  for (unsigned n = 0; n < i.vec; ++n) {
-    auto *d = reinterpret_cast<const uint8_t *>(w.r<uint32_t>(regs[n]));
-    for (unsigned row = 0; row < 8; ++row) {
-      uint8_t *to = &w.block->shared[addr[8 * n + row]];
-      for (unsigned col = 0; col < 8; ++col)
-        memcpy(to + 2 * col, i.flags & Trans ? d + 16 * col + 2 * row : d + 16 * row + 2 * col, 2);
-    }
-  }
+  const bool trans = i.flags & Trans;
+  eachRow(w, i, Access::Write, [trans](const uint8_t *tile, unsigned row, uint8_t *to) {
+    if (!trans)
+      memcpy(to, tile + 16 * row, 16);
+    for (unsigned col = 0; col < 8 && trans; ++col)
+      memcpy(to + 2 * col, tile + 16 * col + 2 * row, 2);
+  });
 }
 
 void moveMatrix(Warp &w, const Inst &i) {
@@ -172,16 +169,17 @@ constexpr unsigned columnOrder[8] = {0, 2, 4, 6, 1, 3, 5, 7};
 /// out[k][n] = in[columnOrder[n]][k]
 template <unsigned K> void transpose(const float (*in)[K], float (*out)[8]) {
 #ifdef __AVX2__
-  for (unsigned n = 0; n < 8; n += 4) // 4x4 blocks in registers
-    for (unsigned k = 0; k < K; k += 4) {
-      __m128 r0 = _mm_load_ps(&in[columnOrder[n]][k]), r1 = _mm_load_ps(&in[columnOrder[n + 1]][k]),
-             r2 = _mm_load_ps(&in[columnOrder[n + 2]][k]), r3 = _mm_load_ps(&in[columnOrder[n + 3]][k]);
-      _MM_TRANSPOSE4_PS(r0, r1, r2, r3);
-      _mm_store_ps(&out[k][n], r0);
-      _mm_store_ps(&out[k + 1][n], r1);
-      _mm_store_ps(&out[k + 2][n], r2);
-      _mm_store_ps(&out[k + 3][n], r3);
-    }
+  // Two 4x4 blocks at a time, one in each half of a register.
+  for (unsigned k = 0; k < K; k += 4) {
+    auto columns = [&](unsigned n) { return _mm256_loadu2_m128(&in[columnOrder[n + 4]][k], &in[columnOrder[n]][k]); };
+    const __m256 r0 = columns(0), r1 = columns(1), r2 = columns(2), r3 = columns(3);
+    const __m256 lo01 = _mm256_unpacklo_ps(r0, r1), hi01 = _mm256_unpackhi_ps(r0, r1),
+                 lo23 = _mm256_unpacklo_ps(r2, r3), hi23 = _mm256_unpackhi_ps(r2, r3);
+    _mm256_store_ps(out[k], _mm256_shuffle_ps(lo01, lo23, 0x44));
+    _mm256_store_ps(out[k + 1], _mm256_shuffle_ps(lo01, lo23, 0xee));
+    _mm256_store_ps(out[k + 2], _mm256_shuffle_ps(hi01, hi23, 0x44));
+    _mm256_store_ps(out[k + 3], _mm256_shuffle_ps(hi01, hi23, 0xee));
+  }
 #else
   for (unsigned k = 0; k < K; ++k)
     for (unsigned n = 0; n < 8; ++n)

@@ -60,7 +60,8 @@ void localPointers(Warp &w, const uint64_t *at, uint32_t mask, unsigned bytes, u
                 "local access of " + std::to_string(bytes) + " bytes beyond the thread's " + std::to_string(size) +
                     " bytes");
     if (a & (bytes - 1))
-      w.faultAt(FaultKind::Misaligned, l, a, "local access is not aligned");
+      w.faultAt(FaultKind::Misaligned, l, a,
+                "access of " + std::to_string(bytes) + " bytes to the thread's local memory is not aligned");
     ptr[l] = &w.local[l * size + a];
   }
 }

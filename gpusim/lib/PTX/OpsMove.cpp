@@ -31,9 +31,7 @@ template <class C> void unpackParts(Warp &w, const Inst &i) {
   memcpy(v, w.r<C>(i.a), sizeof v); // a part may be the source itself
   const uint32_t keep = i.size == 32 ? ~0u : (1u << i.size) - 1;
   for (unsigned n = 0; n < i.vec; ++n)
-    eachLane<uint32_t>(w, parts[n], [&](unsigned l) {
-      return (uint32_t)(v[l] >> (n * i.size)) & keep;
-    });
+    eachLane<uint32_t>(w, parts[n], [&](unsigned l) { return (uint32_t)(v[l] >> (n * i.size)) & keep; });
 }
 
 /// Time is the number of taken branches, so that it is repeatable and grows.
@@ -62,10 +60,9 @@ bool decodeVector(Decoder &d, const Stmt &s, unsigned bits) {
   uint32_t whole = unpack ? d.src(s.ops[1], bits) : d.dst(s.ops[0], bits);
   uint32_t at = d.table(parts);
   bool wide = bits == 64;
-  Inst &i =
-      d.emit(unpack ? (wide ? unpackParts<uint64_t> : unpackParts<uint32_t>)
-                    : (wide ? packParts<uint64_t> : packParts<uint32_t>),
-             Class::Move);
+  Inst &i = d.emit(unpack ? (wide ? unpackParts<uint64_t> : unpackParts<uint32_t>)
+                          : (wide ? packParts<uint64_t> : packParts<uint32_t>),
+                   Class::Move);
   (unpack ? i.a : i.d) = whole;
   i.target = at, i.vec = n, i.size = part;
   return true;
@@ -88,20 +85,15 @@ bool decodeMov(Decoder &d, const Stmt &s) {
   if (s.ops[0].kind == Operand::Vec || s.ops[1].kind == Operand::Vec)
     return decodeVector(d, s, bits);
   const Operand &from = s.ops[1];
-  bool clock =
-      from.name.compare(0, 6, "%clock") == 0 || from.name == "%globaltimer";
+  bool clock = from.name.compare(0, 6, "%clock") == 0 || from.name == "%globaltimer";
   uint32_t a = 0, o = d.dst(s.ops[0], bits);
   Place p;
-  if (from.kind == Operand::Ident && !clock && from.name[0] != '%' &&
-      d.findPlace(from.name, p) && bits >= 32) {
+  if (from.kind == Operand::Ident && !clock && from.name[0] != '%' && d.findPlace(from.name, p) && bits >= 32) {
     a = d.constant(p.address + from.value, bits == 64);
   } else if (!clock) {
     a = d.src(from, bits);
   }
-  Inst &i = d.emit(clock        ? readClock
-                   : bits == 64 ? move<uint64_t>
-                                : move<uint32_t>,
-                   Class::Move);
+  Inst &i = d.emit(clock ? readClock : bits == 64 ? move<uint64_t> : move<uint32_t>, Class::Move);
   i.a = a, i.d = o, i.size = bits / 8;
   return true;
 }
@@ -111,9 +103,7 @@ void convertAddress(Warp &w, const Inst &i) {
   const auto *a = w.r<uint64_t>(i.a);
   uint64_t window = i.imm;
   if (i.flags & 1)
-    eachLane<uint64_t>(w, i.d, [&](unsigned l) {
-      return a[l] & windowMask ? a[l] & ~windowMask : a[l];
-    });
+    eachLane<uint64_t>(w, i.d, [&](unsigned l) { return a[l] & windowMask ? a[l] & ~windowMask : a[l]; });
   else
     eachLane<uint64_t>(w, i.d, [&](unsigned l) { return a[l] | window; });
 }
@@ -126,18 +116,13 @@ void isSpace(Warp &w, const Inst &i) {
 }
 
 uint64_t windowOf(const std::string &space) {
-  return space == "shared"  ? sharedWindow
-         : space == "local" ? localWindow
-         : space == "param" ? paramWindow
-                            : 0;
+  return space == "shared" ? sharedWindow : space == "local" ? localWindow : space == "param" ? paramWindow : 0;
 }
 
 std::string takeSpace(Mods &m) {
-  std::string s = m.oneOf({"global", "const", "shared", "local", "param",
-                           "shared::cta", "shared::cluster", "param::entry"});
-  return s.compare(0, 6, "shared") == 0  ? "shared"
-         : s.compare(0, 5, "param") == 0 ? "param"
-                                         : s;
+  std::string s =
+      m.oneOf({"global", "const", "shared", "local", "param", "shared::cta", "shared::cluster", "param::entry"});
+  return s.compare(0, 6, "shared") == 0 ? "shared" : s.compare(0, 5, "param") == 0 ? "param" : s;
 }
 
 } // namespace
@@ -175,8 +160,7 @@ bool gpusim::decodeMove(Decoder &d, const Stmt &s) {
     m.unsupported();
   uint32_t a, o = d.dst(s.ops[0], 64);
   Place p;
-  if (s.ops[1].kind == Operand::Ident && s.ops[1].name[0] != '%' &&
-      d.findPlace(s.ops[1].name, p))
+  if (s.ops[1].kind == Operand::Ident && s.ops[1].name[0] != '%' && d.findPlace(s.ops[1].name, p))
     a = d.constant(p.address + s.ops[1].value, true);
   else
     a = d.src(s.ops[1], 64);

@@ -17,15 +17,13 @@ bool membersHere(Warp &w, const Inst &i, uint32_t maskReg) {
   for (uint32_t m = w.mask; m; m &= m - 1) {
     unsigned l = __builtin_ctz(m);
     if (!(members[l] >> l & 1))
-      w.fault(FaultKind::PartialWarp, l,
-              "the executing lane is not in its own member mask");
+      w.fault(FaultKind::PartialWarp, l, "the executing lane is not in its own member mask");
     need |= members[l];
   }
   uint32_t gone = need & (w.exited | ~w.lanes);
   if (gone)
     w.fault(FaultKind::PartialWarp, __builtin_ctz(gone),
-            "the member mask names lanes " + laneList(gone) +
-                ", which have exited or do not exist");
+            "the member mask names lanes " + laneList(gone) + ", which have exited or do not exist");
   return converge(w, i, need);
 }
 
@@ -38,8 +36,8 @@ void shuffle(Warp &w, const Inst &i) {
   const uint32_t pred = w.kernel->operandTable[i.target + 1];
   if (!membersHere(w, i, maskReg))
     return;
-  const auto *a = w.r<uint32_t>(i.a), *b = w.r<uint32_t>(i.b),
-             *c = w.r<uint32_t>(i.c), *members = w.r<uint32_t>(maskReg);
+  const auto *a = w.r<uint32_t>(i.a), *b = w.r<uint32_t>(i.b), *c = w.r<uint32_t>(i.c),
+             *members = w.r<uint32_t>(maskReg);
   uint32_t value[warpSize] = {}, ok = 0;
   for (uint32_t m = w.mask; m; m &= m - 1) {
     int l = __builtin_ctz(m);
@@ -64,9 +62,7 @@ void shuffle(Warp &w, const Inst &i) {
     if (!inside)
       from = l;
     if (!(w.mask >> from & 1) || !(members[l] >> from & 1))
-      w.fault(FaultKind::PartialWarp, l,
-              "shfl reads lane " + std::to_string(from) +
-                  ", which takes no part in it");
+      w.fault(FaultKind::PartialWarp, l, "shfl reads lane " + std::to_string(from) + ", which takes no part in it");
     value[l] = a[from];
     ok |= (uint32_t)inside << l;
   }
@@ -85,18 +81,14 @@ bool decodeShfl(Decoder &d, const Stmt &s) {
   if (mode.empty() || t != "b32")
     m.unsupported();
   d.count(s, 5);
-  uint32_t a = d.src(s.ops[1], 32), b = d.src(s.ops[2], 32),
-           c = d.src(s.ops[3], 32), mask = d.src(s.ops[4], 32);
+  uint32_t a = d.src(s.ops[1], 32), b = d.src(s.ops[2], 32), c = d.src(s.ops[3], 32), mask = d.src(s.ops[4], 32);
   Operand first = s.ops[0];
   uint32_t pred = first.pair.empty() ? 0 : d.predByName(first.pair, true);
   first.pair.clear();
   uint32_t o = d.dst(first, 32), at = d.table({mask, pred});
   Inst &i = d.emit(shuffle, Class::Shuffle);
   i.a = a, i.b = b, i.c = c, i.d = o, i.target = at;
-  i.imm = mode == "up"     ? Up
-          : mode == "down" ? Down
-          : mode == "bfly" ? Bfly
-                           : Idx;
+  i.imm = mode == "up" ? Up : mode == "down" ? Down : mode == "bfly" ? Bfly : Idx;
   return true;
 }
 
@@ -115,9 +107,7 @@ void vote(Warp &w, const Inst &i) {
   for (uint32_t m = w.mask; m; m &= m - 1) {
     unsigned l = __builtin_ctz(m);
     uint32_t set = p & members[l];
-    bool v = i.imm == All   ? set == members[l]
-             : i.imm == Any ? set != 0
-                            : set == 0 || set == members[l];
+    bool v = i.imm == All ? set == members[l] : i.imm == Any ? set != 0 : set == 0 || set == members[l];
     r |= (uint32_t)v << l;
   }
   setPred(w, i.d, r);
@@ -138,10 +128,7 @@ bool decodeVote(Decoder &d, const Stmt &s) {
            o = ballot ? d.dst(s.ops[0], 32) : d.predDst(s.ops[0]);
   Inst &i = d.emit(vote, Class::Shuffle);
   i.a = p, i.b = mask, i.d = o, i.flags = s.ops[1].negated;
-  i.imm = mode == "all"   ? All
-          : mode == "any" ? Any
-          : mode == "uni" ? Uni
-                          : Ballot;
+  i.imm = mode == "all" ? All : mode == "any" ? Any : mode == "uni" ? Uni : Ballot;
   return true;
 }
 
@@ -177,14 +164,12 @@ bool decodeMatch(Decoder &d, const Stmt &s) {
   if (mode.empty() || !sync || (t != "b32" && t != "b64"))
     m.unsupported();
   d.count(s, 3);
-  uint32_t a = d.src(s.ops[1], t == "b32" ? 32 : 64),
-           mask = d.src(s.ops[2], 32);
+  uint32_t a = d.src(s.ops[1], t == "b32" ? 32 : 64), mask = d.src(s.ops[2], 32);
   Operand first = s.ops[0];
   uint32_t pred = first.pair.empty() ? 0 : d.predByName(first.pair, true);
   first.pair.clear();
   uint32_t o = d.dst(first, 32);
-  Inst &i =
-      d.emit(t == "b32" ? match<uint32_t> : match<uint64_t>, Class::Shuffle);
+  Inst &i = d.emit(t == "b32" ? match<uint32_t> : match<uint64_t>, Class::Shuffle);
   i.a = a, i.b = mask, i.d = o, i.target = pred, i.imm = mode == "all";
   return true;
 }
@@ -226,10 +211,8 @@ bool decodeRedux(Decoder &d, const Stmt &s) {
   if (!sync || op < 0 || (bits ? t != "b32" : t != "u32" && t != "s32"))
     m.unsupported();
   d.count(s, 3);
-  uint32_t a = d.src(s.ops[1], 32), mask = d.src(s.ops[2], 32),
-           o = d.dst(s.ops[0], 32);
-  Inst &i =
-      d.emit(t == "s32" ? redux<int32_t> : redux<uint32_t>, Class::Shuffle);
+  uint32_t a = d.src(s.ops[1], 32), mask = d.src(s.ops[2], 32), o = d.dst(s.ops[0], 32);
+  Inst &i = d.emit(t == "s32" ? redux<int32_t> : redux<uint32_t>, Class::Shuffle);
   i.a = a, i.b = mask, i.d = o, i.imm = op;
   return true;
 }

@@ -5,11 +5,9 @@ using namespace gpusim;
 
 unsigned gpusim::sizeOfType(const std::string &t) {
   static const std::map<std::string, unsigned> sizes = {
-      {"pred", 1},  {"b8", 1},   {"u8", 1},  {"s8", 1},    {"b16", 2},
-      {"u16", 2},   {"s16", 2},  {"f16", 2}, {"bf16", 2},  {"b32", 4},
-      {"u32", 4},   {"s32", 4},  {"f32", 4}, {"f16x2", 4}, {"bf16x2", 4},
-      {"tf32", 4},  {"b64", 8},  {"u64", 8}, {"s64", 8},   {"f64", 8},
-      {"b128", 16}, {"e4m3", 1}, {"e5m2", 1}};
+      {"pred", 1}, {"b8", 1},  {"u8", 1},  {"s8", 1},  {"b16", 2},   {"u16", 2},   {"s16", 2},    {"f16", 2},
+      {"bf16", 2}, {"b32", 4}, {"u32", 4}, {"s32", 4}, {"f32", 4},   {"f16x2", 4}, {"bf16x2", 4}, {"tf32", 4},
+      {"b64", 8},  {"u64", 8}, {"s64", 8}, {"f64", 8}, {"b128", 16}, {"e4m3", 1},  {"e5m2", 1}};
   auto it = sizes.find(t);
   return it == sizes.end() ? 0 : it->second;
 }
@@ -71,8 +69,7 @@ ModuleSyntax Parser::run() {
 }
 
 void Parser::moduleItem() {
-  static const char *const linkage[] = {".visible", ".extern", ".weak",
-                                        ".common"};
+  static const char *const linkage[] = {".visible", ".extern", ".weak", ".common"};
   bool isExtern = false;
   for (bool again = true; again;) {
     again = false;
@@ -107,8 +104,7 @@ void Parser::moduleItem() {
     while (!lex.is("{") && lex.peek().kind != Token::End)
       lex.next();
     lex.skipBraces();
-  } else if (lex.is(".file") || lex.is(".pragma") || lex.is(".loc") ||
-             lex.is(".alias")) {
+  } else if (lex.is(".file") || lex.is(".pragma") || lex.is(".loc") || lex.is(".alias")) {
     lex.skipToSemicolonOrEndOfLine();
   } else {
     lex.fail("unknown directive '" + lex.describe() + "'");
@@ -116,8 +112,7 @@ void Parser::moduleItem() {
 }
 
 /// `.align 8 .b8 name[4][2] = {...}, ...;`
-std::vector<Variable> Parser::variables(const std::string &space,
-                                        bool isExtern) {
+std::vector<Variable> Parser::variables(const std::string &space, bool isExtern) {
   std::vector<Variable> result;
   result.push_back(variable(space, isExtern));
   while (lex.accept(",")) {
@@ -156,8 +151,7 @@ Variable Parser::variable(const std::string &space, bool isExtern) {
           lex.fail("'(' without ')'");
         lex.next();
       }
-    } else if (d == "ptr" || d == "global" || d == "const" || d == "shared" ||
-               d == "local") {
+    } else if (d == "ptr" || d == "global" || d == "const" || d == "shared" || d == "local") {
       // Describes what a pointer parameter points to, not the variable.
       if (d == "ptr" && lex.is(".align"))
         lex.next(), integer();
@@ -239,8 +233,7 @@ void Parser::initialiser(Variable &v, unsigned element) {
         float f = d;
         bits = 0;
         __builtin_memcpy(&bits, &f, 4);
-      } else if (t.kind != Token::Int && t.kind != Token::F32 &&
-                 t.kind != Token::F64) {
+      } else if (t.kind != Token::Int && t.kind != Token::F32 && t.kind != Token::F64) {
         lex.fail("unexpected '" + t.text + "' in an initialiser");
       }
       if (negative)
@@ -378,8 +371,7 @@ void Parser::bodyDirective(Function &f) {
     return registers(scope);
   if (lex.is(".loc") || lex.is(".file") || lex.is(".pragma"))
     return lex.skipToSemicolonOrEndOfLine();
-  if (lex.is(".local") || lex.is(".shared") || lex.is(".param") ||
-      lex.is(".global") || lex.is(".const")) {
+  if (lex.is(".local") || lex.is(".shared") || lex.is(".param") || lex.is(".global") || lex.is(".const")) {
     std::string space = lex.next().text.substr(1);
     for (Variable &v : variables(space, false))
       scope.vars[v.name] = v;
@@ -488,14 +480,11 @@ void Parser::statement(Function &f) {
     while (lex.accept(","));
   }
   if (!lex.is(";"))
-    lex.fail("expected ';' after '" + text + "' but found '" + lex.describe() +
-             "'");
+    lex.fail("expected ';' after '" + text + "' but found '" + lex.describe() + "'");
   lex.next();
   f.body.push_back(std::move(s));
 }
 
 } // namespace
 
-ModuleSyntax gpusim::parsePTX(const std::string &text) {
-  return Parser(text).run();
-}
+ModuleSyntax gpusim::parsePTX(const std::string &text) { return Parser(text).run(); }

@@ -28,6 +28,18 @@ static std::string missedShared(const Warp &w, uint64_t addr) {
   return near;
 }
 
+/// Words for a report: the variable that holds an address.
+static std::string variableAt(const Warp &w, uint64_t addr) {
+  const Launch &launch = *w.block->launch;
+  auto words = [](const std::string &name, uint64_t lo, uint64_t size) {
+    return ", in " + name + " [" + std::to_string(lo) + ", " + std::to_string(lo + size) + ")";
+  };
+  for (const SharedVariable &v : w.kernel->shared)
+    if (addr >= v.offset && addr < v.offset + v.size)
+      return words("'" + v.name + "'", v.offset, v.size);
+  return words("dynamic shared memory", launch.dynamicOffset, launch.config.dynamicShared);
+}
+
 static bool insideVariable(const Warp &w, uint64_t addr, uint64_t bytes) {
   const Launch &launch = *w.block->launch;
   uint64_t end = addr + bytes;
@@ -44,7 +56,7 @@ static bool insideVariable(const Warp &w, uint64_t addr, uint64_t bytes) {
                                     unsigned other) {
   w.faultAt(FaultKind::SharedRace, lane, addr,
             std::string(mine) + " by warp " + std::to_string(w.index) + " is not ordered after a " + theirs +
-                " by warp " + std::to_string(other) + ": a barrier is missing between them");
+                " by warp " + std::to_string(other) + ": a barrier is missing between them" + variableAt(w, addr));
 }
 
 /// Finds the access of another warp that this one is not ordered after.
@@ -88,16 +100,18 @@ static void checkLanes(Warp &w, const uint32_t *addr, uint32_t mask, unsigned by
       w.faultAt(FaultKind::IllegalAddress, lane, at,
                 "shared access of " + std::to_string(bytes) + " bytes out of bounds: " + missedShared(w, at));
     if (at & (bytes - 1))
-      w.faultAt(FaultKind::Misaligned, lane, at, "shared access of " + std::to_string(bytes) + " bytes is not aligned");
+      w.faultAt(FaultKind::Misaligned, lane, at,
+                "shared access of " + std::to_string(bytes) + " bytes is not aligned" + variableAt(w, at));
     const uint32_t shift = w.kernel->granuleShift;
     for (uint64_t n = at; n < at + bytes; n += 1u << shift) {
       const uint32_t tag = b.writer[n >> shift];
       if (kind == Access::Write || !options.checkInit || (tag && !(tag & inFlightTag)))
         continue;
       w.faultAt(FaultKind::Uninitialised, lane, at,
-                tag ? "read of bytes whose cp.async has not been waited "
-                      "for (wait_group lets too many groups pend)"
-                    : "read of shared memory that was never written");
+                (tag ? "read of bytes whose cp.async has not been waited "
+                       "for (wait_group lets too many groups pend)"
+                     : "read of shared memory that was never written") +
+                    variableAt(w, at));
     }
     if (b.checkRaces)
       reportRaces(w, lane, at, bytes, kind, false);
@@ -236,9 +250,7 @@ static bool allTagged(const Block &b, const Kernel &k, const AccessPattern &p, u
 
 template <unsigned Bytes> static void landBytes(Block &b, const AsyncCopy &copy, uint32_t land) {
   uint8_t *shared = b.shared.data();
-  forLanes(land, [&](unsigned l) {
-    memcpy(shared + copy.dst[l], copy.data[l], Bytes);
-  });
+  forLanes(land, [&](unsigned l) { memcpy(shared + copy.dst[l], copy.data[l], Bytes); });
 }
 
 static void landOne(Warp &w, const AsyncCopy &copy, uint32_t land) {

@@ -39,12 +39,9 @@ const char *gpusim::faultName(FaultKind k) {
 
 std::string Fault::describe() const {
   char at[200];
-  snprintf(at, sizeof at,
-           " at PTX line %u (%s), block (%u,%u,%u), thread (%u,%u,%u)", line,
-           opcode.c_str(), block[0], block[1], block[2], thread[0], thread[1],
-           thread[2]);
-  std::string text =
-      std::string(faultName(kind)) + " in kernel '" + kernel + "'" + at;
+  snprintf(at, sizeof at, " at PTX line %u (%s), block (%u,%u,%u), thread (%u,%u,%u)", line, opcode.c_str(), block[0],
+           block[1], block[2], thread[0], thread[1], thread[2]);
+  std::string text = std::string(faultName(kind)) + " in kernel '" + kernel + "'" + at;
   if (hasAddress) {
     snprintf(at, sizeof at, ", address 0x%llx", (unsigned long long)address);
     text += at;
@@ -52,8 +49,7 @@ std::string Fault::describe() const {
   return text + ": " + message;
 }
 
-void Warp::fault(FaultKind kind, unsigned lane,
-                 const std::string &message) const {
+void Warp::fault(FaultKind kind, unsigned lane, const std::string &message) const {
   Fault f;
   f.kind = kind;
   f.kernel = kernel->name;
@@ -71,8 +67,7 @@ void Warp::fault(FaultKind kind, unsigned lane,
   throw f;
 }
 
-void Warp::faultAt(FaultKind kind, unsigned lane, uint64_t address,
-                   const std::string &message) const {
+void Warp::faultAt(FaultKind kind, unsigned lane, uint64_t address, const std::string &message) const {
   try {
     fault(kind, lane, message);
   } catch (Fault &f) {
@@ -104,19 +99,15 @@ void Counters::add(const Counters &o) {
 
 const char *gpusim::className(Class c) {
   static const char *const names[] = {
-      "none",        "fp32",         "half",        "fp64",
-      "int",         "convert",      "special",     "move",
-      "load.global", "store.global", "load.shared", "store.shared",
-      "load.other",  "store.other",  "atomic",      "cp.async",
-      "ldmatrix",    "mma",          "shuffle",     "barrier",
-      "control"};
+      "none",   "fp32",        "half",         "fp64",        "int",          "convert",    "special",
+      "move",   "load.global", "store.global", "load.shared", "store.shared", "load.other", "store.other",
+      "atomic", "cp.async",    "ldmatrix",     "mma",         "shuffle",      "barrier",    "control"};
   return names[(int)c];
 }
 const char *gpusim::unitName(Unit u) {
-  static const char *const names[] = {
-      "none",       "fp32",        "fp16",        "bf16",
-      "fp64",       "tensor.f16",  "tensor.bf16", "tensor.tf32",
-      "tensor.f64", "tensor.int8", "tensor.fp8"};
+  static const char *const names[] = {"none",       "fp32",        "fp16",        "bf16",
+                                      "fp64",       "tensor.f16",  "tensor.bf16", "tensor.tf32",
+                                      "tensor.f64", "tensor.int8", "tensor.fp8"};
   return names[(int)u];
 }
 
@@ -161,8 +152,7 @@ private:
   std::vector<std::pair<uint32_t, int>> blockIds; ///< register, dimension
 };
 
-BlockRunner::BlockRunner(Worker &worker)
-    : worker(worker), launch(worker.launch), kernel(launch.kernel) {
+BlockRunner::BlockRunner(Worker &worker) : worker(worker), launch(worker.launch), kernel(launch.kernel) {
   const uint32_t warps = launch.warpsPerBlock;
   const size_t file = (kernel.fileBytes + 63) & ~63u;
   storage.reset(new uint8_t[file * warps + 64]);
@@ -211,14 +201,10 @@ void BlockRunner::setSpecials(Warp &w) {
     };
     const std::string &n = s.name;
     int dim = n.back() == 'x' ? 0 : n.back() == 'y' ? 1 : 2;
-    auto is = [&](const char *prefix) {
-      return n.compare(0, strlen(prefix), prefix) == 0;
-    };
+    auto is = [&](const char *prefix) { return n.compare(0, strlen(prefix), prefix) == 0; };
     if (is("%tid."))
       fill([&](unsigned, unsigned t) {
-        return dim == 0   ? t % c.block[0]
-               : dim == 1 ? t / c.block[0] % c.block[1]
-                          : t / c.block[0] / c.block[1];
+        return dim == 0 ? t % c.block[0] : dim == 1 ? t / c.block[0] % c.block[1] : t / c.block[0] / c.block[1];
       });
     else if (is("%ntid."))
       fill([&](unsigned, unsigned) { return c.block[dim]; });
@@ -248,8 +234,7 @@ void BlockRunner::setSpecials(Warp &w) {
       fill([&](unsigned, unsigned) { return c.dynamicShared; });
     else if (n == "%total_smem_size")
       fill([&](unsigned, unsigned) { return launch.sharedBytes; });
-    else if (is("%cluster_nctaid.") || n == "%cluster_nctarank" ||
-             n == "%nsmid")
+    else if (is("%cluster_nctaid.") || n == "%cluster_nctarank" || n == "%nsmid")
       fill([](unsigned, unsigned) { return 1u; });
     else if (n == "%gridid")
       for (unsigned l = 0; l < warpSize; ++l)
@@ -266,6 +251,7 @@ void BlockRunner::setBlockId(Warp &w) {
 
 void BlockRunner::reset(uint64_t linear) {
   const unsigned *g = launch.config.grid;
+  block.linear = linear;
   block.id[0] = linear % g[0];
   block.id[1] = linear / g[0] % g[1];
   block.id[2] = linear / g[0] / g[1];
@@ -323,8 +309,7 @@ void BlockRunner::reportDeadlock() {
   for (Warp &w : block.warps) {
     if (w.state == WarpState::AtBarrier) {
       waiting = waiting ? waiting : &w;
-      text += "; warp " + std::to_string(w.index) + " waits at line " +
-              std::to_string(kernel.code[w.pc - 1].line);
+      text += "; warp " + std::to_string(w.index) + " waits at line " + std::to_string(kernel.code[w.pc - 1].line);
     } else {
       text += "; warp " + std::to_string(w.index) + " has ended";
     }
@@ -355,9 +340,7 @@ void BlockRunner::run(uint64_t linear) {
       execute(block.warps[n]);
       if (block.executed > launch.options.maxWarpInsts)
         block.warps[n].fault(FaultKind::Timeout, 0,
-                             "more than " +
-                                 std::to_string(launch.options.maxWarpInsts) +
-                                 " branches in one block");
+                             "more than " + std::to_string(launch.options.maxWarpInsts) + " branches in one block");
       if (launch.failed)
         return;
     }
@@ -402,36 +385,8 @@ void sumInstructions(Launch &launch) {
     c.threadInsts[(int)i.cls] += launch.instCounts[n].second;
     if (i.unit != Unit::None)
       c.flops[(int)i.unit] +=
-          i.flops * (i.cls == Class::Tensor ? launch.instCounts[n].first
-                                            : launch.instCounts[n].second);
+          i.flops * (i.cls == Class::Tensor ? launch.instCounts[n].first : launch.instCounts[n].second);
   }
-}
-
-/// Runs of set bits as byte ranges.
-Ranges rangesOf(const uint64_t *bits, const Allocation &a, uint64_t *sectors) {
-  Ranges result;
-  const size_t words = (a.size + 63) / 64;
-  for (size_t n = 0; n < words; ++n) {
-    uint64_t v = bits[n];
-    if (!v)
-      continue;
-    *sectors += ((uint32_t)v != 0) + ((v >> 32) != 0);
-    for (unsigned at = 0; at < 64 && v >> at;) {
-      unsigned first = at + __builtin_ctzll(v >> at);
-      uint64_t rest = ~(v >> first);
-      unsigned length = rest ? __builtin_ctzll(rest) : 64;
-      length = std::min(length, 64 - first);
-      uint64_t lo = a.base + n * 64 + first;
-      if (!result.empty() && result.back().second == lo)
-        result.back().second = lo + length;
-      else
-        result.push_back({lo, lo + length});
-      at = first + length;
-      if (at >= 64)
-        break;
-    }
-  }
-  return result;
 }
 
 void checkConfig(const Launch &launch) {
@@ -445,16 +400,14 @@ void checkConfig(const Launch &launch) {
   uint64_t threads = (uint64_t)c.block[0] * c.block[1] * c.block[2];
   uint64_t blocks = (uint64_t)c.grid[0] * c.grid[1] * c.grid[2];
   if (!threads || threads > 1024 || !blocks || blocks > 1ull << 32)
-    refuse("launch of " + std::to_string(blocks) + " blocks of " +
-           std::to_string(threads) + " threads");
+    refuse("launch of " + std::to_string(blocks) + " blocks of " + std::to_string(threads) + " threads");
   if (c.params.size() < launch.kernel.paramBytes)
     refuse("launch with too few parameters");
 }
 
 } // namespace
 
-LaunchResult gpusim::runKernel(const Kernel &k, const LaunchConfig &config,
-                               const LaunchOptions &options) {
+LaunchResult gpusim::runKernel(const Kernel &k, const LaunchConfig &config, const LaunchOptions &options) {
   Launch launch(k, config, options);
   LaunchResult result;
   try {
@@ -475,8 +428,7 @@ LaunchResult gpusim::runKernel(const Kernel &k, const LaunchConfig &config,
   SplitMix rng(options.seed);
   if (options.seed)
     std::shuffle(launch.blockOrder.begin(), launch.blockOrder.end(), rng);
-  unsigned cores =
-      std::max<uint64_t>(1, std::min<uint64_t>(options.cores, blocks));
+  unsigned cores = std::max<uint64_t>(1, std::min<uint64_t>(options.cores, blocks));
   std::vector<std::thread> threads;
   for (unsigned n = 1; n < cores; ++n)
     threads.emplace_back([&] { work(launch); });
@@ -487,10 +439,10 @@ LaunchResult gpusim::runKernel(const Kernel &k, const LaunchConfig &config,
   for (auto &t : launch.touched) {
     AccessSet set;
     set.alloc = t.second.alloc;
-    set.reads = rangesOf(t.second.reads.get(), *set.alloc,
-                         &launch.counters.distinctLoadSectors);
-    set.writes = rangesOf(t.second.writes.get(), *set.alloc,
-                          &launch.counters.distinctStoreSectors);
+    set.readMap = t.second.reads;
+    set.writeMap = t.second.writes;
+    set.reads = set.readMap->ranges(*set.alloc, launch.counters.distinctLoadSectors);
+    set.writes = set.writeMap->ranges(*set.alloc, launch.counters.distinctStoreSectors);
     result.accesses.push_back(std::move(set));
   }
   result.counters = launch.counters;

@@ -86,26 +86,20 @@ struct Warp {
   uint32_t known[warpSize] = {};
   std::vector<uint8_t> local; ///< lane-major
 
-  template <typename T> T *r(uint32_t offset) {
-    return reinterpret_cast<T *>(regs + offset);
-  }
-  template <typename T> const T *r(uint32_t offset) const {
-    return reinterpret_cast<const T *>(regs + offset);
-  }
-  [[noreturn]] void fault(FaultKind kind, unsigned lane,
-                          const std::string &message) const;
-  [[noreturn]] void faultAt(FaultKind kind, unsigned lane, uint64_t address,
-                            const std::string &message) const;
+  template <typename T> T *r(uint32_t offset) { return reinterpret_cast<T *>(regs + offset); }
+  template <typename T> const T *r(uint32_t offset) const { return reinterpret_cast<const T *>(regs + offset); }
+  [[noreturn]] void fault(FaultKind kind, unsigned lane, const std::string &message) const;
+  [[noreturn]] void faultAt(FaultKind kind, unsigned lane, uint64_t address, const std::string &message) const;
 };
 
 /// Window on an allocation that was recently accessed.
 struct Window {
   uint64_t lo = 1, len = 0; ///< an access fits if addr-lo <= len-bytes
   uint8_t *data = nullptr;
-  /// Bit maps of the written bytes (`valid`: null if nobody asks), and of
-  /// those that this launch touched; null if there is none.
+  /// Bit map of the bytes that were ever written; `valid`: null if nobody
+  /// asks.
   uint64_t *written = nullptr, *valid = nullptr;
-  uint64_t *reads = nullptr, *writes = nullptr;
+  TouchMap *reads = nullptr, *writes = nullptr; ///< null if nobody asks
   Allocation *alloc = nullptr;
 };
 
@@ -118,13 +112,16 @@ struct Launch {
   std::vector<uint64_t> blockOrder;
   std::atomic<bool> failed{false};
   std::mutex mutex;
-  std::map<uint64_t, Touched> touched;
+  struct Touched {
+    AllocationRef alloc;
+    std::shared_ptr<TouchMap> reads, writes;
+  };
+  std::map<uint64_t, Touched> touched; ///< by the allocation's address
   std::unique_ptr<Fault> fault;
   Counters counters;
   std::vector<std::pair<uint64_t, uint64_t>> instCounts;
 
-  Launch(const Kernel &k, const LaunchConfig &c, const LaunchOptions &o)
-      : kernel(k), config(c), options(o) {}
+  Launch(const Kernel &k, const LaunchConfig &c, const LaunchOptions &o) : kernel(k), config(c), options(o) {}
 };
 
 struct InstCount {
@@ -146,9 +143,7 @@ struct Worker {
   Window *window(uint64_t addr, uint64_t bytes);
   /// The pattern of an access by instruction `site`, to shared memory if the
   /// addresses have 32 bits. Null if it has none: its lanes are too far apart.
-  template <typename T>
-  const AccessPattern *pattern(uint32_t site, const T *addr, uint32_t mask,
-                               unsigned bytes) {
+  template <typename T> const AccessPattern *pattern(uint32_t site, const T *addr, uint32_t mask, unsigned bytes) {
     auto &p = patterns[2 * site + (sizeof(T) == 4)];
     if (!p)
       p = std::make_unique<AccessPattern>();
@@ -171,6 +166,7 @@ struct BarrierState {
 struct Block {
   Launch *launch = nullptr;
   uint32_t id[3] = {0, 0, 0};
+  uint32_t linear = 0; ///< id as one number, modulo 2^32
   std::vector<Warp> warps;
   std::vector<uint8_t> shared;
   /// Race tags, and the warps that read since `reader` was ordered, for each
@@ -192,17 +188,11 @@ enum : uint32_t {
   clockShift = 7,
   lastClock = (1u << (32 - clockShift)) - 2
 };
-inline uint32_t raceTag(const Warp &w, uint32_t flags) {
-  return w.clock << clockShift | w.index << warpShift | flags;
-}
-inline uint32_t warpOfTag(uint32_t tag) {
-  return (tag & warpBits) >> warpShift;
-}
+inline uint32_t raceTag(const Warp &w, uint32_t flags) { return w.clock << clockShift | w.index << warpShift | flags; }
+inline uint32_t warpOfTag(uint32_t tag) { return (tag & warpBits) >> warpShift; }
 inline uint32_t clockOfTag(uint32_t tag) { return tag >> clockShift; }
 /// Tags below this belong to accesses that are ordered before all of `w`'s.
-inline uint32_t orderedBelow(const Warp &w) {
-  return (w.floor + 1) << clockShift;
-}
+inline uint32_t orderedBelow(const Warp &w) { return (w.floor + 1) << clockShift; }
 
 /// Picks the next group of a warp; called when the current one cannot go on.
 void reschedule(Warp &w);
@@ -213,18 +203,17 @@ bool converge(Warp &w, const Inst &i, uint32_t need);
 enum class Access { Read, Write, Atomic };
 /// Checks and counts an access to global memory by the lanes in `mask` and
 /// gives host addresses.
-void globalAccess(Warp &w, const Inst &i, const uint64_t *addr, uint32_t mask,
-                  unsigned bytes, Access kind, uint8_t **ptr);
+void globalAccess(Warp &w, const Inst &i, const uint64_t *addr, uint32_t mask, unsigned bytes, Access kind,
+                  uint8_t **ptr);
 /// The same for shared memory; `async`: the bytes are under way only.
-void sharedAccess(Warp &w, const Inst &i, const uint32_t *addr, uint32_t mask,
-                  unsigned bytes, Access kind, bool async = false);
+void sharedAccess(Warp &w, const Inst &i, const uint32_t *addr, uint32_t mask, unsigned bytes, Access kind,
+                  bool async = false);
 /// Lets the copies of all but the newest `keep` groups land.
 void landAsync(Warp &w, uint32_t lanes, uint32_t keep, bool all);
 /// A warp arrives at a synchronisation: adds what it knows to `known`.
 void shareClock(const Warp &w, uint32_t *known);
 /// The warps in `who` learn `known`; their later accesses get a new clock.
-void learnClocks(Block &b, const std::vector<uint32_t> &who,
-                 const uint32_t *known);
+void learnClocks(Block &b, const std::vector<uint32_t> &who, const uint32_t *known);
 /// Names lanes for a report, such as "lanes 3-7, 31".
 std::string laneList(uint32_t mask);
 

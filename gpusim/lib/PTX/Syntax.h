@@ -17,18 +17,17 @@ namespace gpusim {
 /// Anything wrong with the text of a module: syntax, unknown opcode, types.
 struct PTXError : std::runtime_error {
   PTXError(unsigned line, const std::string &message)
-      : std::runtime_error("line " + std::to_string(line) + ": " + message),
-        line(line) {}
+      : std::runtime_error("line " + std::to_string(line) + ": " + message), line(line) {}
   unsigned line;
 };
 
 struct Operand {
   enum Kind { Ident, Int, F32, F64, Vec, Addr, List };
   Kind kind = Ident;
-  bool negated = false; ///< `!%p` or `-%r`
-  std::string name;     ///< Ident, or the base of an Addr (may be empty)
-  std::string pair;     ///< second half of `%r|%p`
-  uint64_t value = 0;   ///< Int, bits of F32/F64, or the offset of an Addr
+  bool negated = false;       ///< `!%p` or `-%r`
+  std::string name;           ///< Ident, or the base of an Addr (may be empty)
+  std::string pair;           ///< second half of `%r|%p`
+  uint64_t value = 0;         ///< Int, bits of F32/F64, or the offset of an Addr
   std::vector<Operand> elems; ///< Vec, List, or the coordinates of an Addr
 };
 

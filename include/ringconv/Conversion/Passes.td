@@ -49,9 +49,13 @@ def ConvertRingConvToGPUPass : Pass<"convert-ringconv-to-gpu", "::mlir::ModuleOp
   }];
   let options = [
     Option<"arch", "arch", "int64_t", "80", "oldest architecture: 80, 90 or 100">,
-    Option<"fast", "fast", "bool", "true", "use the families of fast kernels where they fit">
+    Option<"fast", "fast", "bool", "true", "use the families of fast kernels where they fit">,
+    ListOption<"tile", "tile", "int64_t",
+               "pixels and output features of a block, of a warp, slots of the ring; for kernels that "
+               "have such a tile: for tests and tuning">
   ];
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect",
+                           "::mlir::linalg::LinalgDialect",
                            "::mlir::LLVM::LLVMDialect", "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
                            "::mlir::nvgpu::NVGPUDialect", "::mlir::NVVM::NVVMDialect",
                            "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
@@ -74,6 +78,30 @@ def ConvertRingConvToLoopsPass : Pass<"convert-ringconv-to-loops", "::mlir::func
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect", "::mlir::func::FuncDialect",
                            "::mlir::LLVM::LLVMDialect", "::mlir::ub::UBDialect"];
+}
+
+def ConvertRingConvToMPIPass : Pass<"convert-ringconv-to-mpi", "::mlir::ModuleOp"> {
+  let summary = "groups, waits, sums and coordinates to upstream's mpi dialect";
+  let description = [{
+    For pipelines that end in upstream's dialects. Sends and receives become
+    `mpi.isend` and `mpi.irecv` of dense buffers, at the `ringconv.wait` come
+    `mpi.wait`s and the copies out of them; a rank that takes no part in a piece
+    sends itself an empty message, because the dialect has no null request.
+    Loops of pieces complete in each step. Sums become `mpi.allreduce` on
+    `mpi.comm_split` communicators, `ringconv.reduce_scatter` too, of which a
+    rank keeps its box. The function begins with a check of the number of
+    processes; the caller calls MPI_Init. Unlike the runtime's, these sums are
+    MPI's: their bits may differ from run to run.
+
+    Before: groups on memrefs (`ringconv-lower-start`). After: no communication
+    of ours. Local operations stay; where they were made loops before
+    (`convert-ringconv-to-loops=vectorize=false`), nothing of ours is left. Upstream
+    22 lowers send, recv and allreduce to LLVM, but not isend, irecv and wait:
+    what this pass makes can be printed, verified and handed on, not run.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect",
+                           "::mlir::linalg::LinalgDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::mpi::MPIDialect", "::mlir::scf::SCFDialect"];
 }
 
 def ConvertRingConvToNCCLPass : Pass<"convert-ringconv-to-nccl", "::mlir::ModuleOp"> {
@@ -165,7 +193,7 @@ def PlanArenaPass : Pass<"ringconv-plan-arena", "::mlir::ModuleOp"> {
     Before: functions have the rank's context as first argument.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
-                           "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect"];
+                           "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect", "::ringconv::RingConvDialect"];
 }
 
 #endif

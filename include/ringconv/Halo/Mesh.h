@@ -14,14 +14,15 @@ namespace ringconv::halo {
 struct MeshDim {
   std::vector<int64_t> axes; ///< positions in the mesh, major first; none: whole on every rank
   Table bounds;              ///< of 0 .. number of parts: part c owns [bounds(c), bounds(c + 1))
-  std::vector<Piece> pieces; ///< of an exchange; none: the part as it is
+  Interval part(int64_t c) const { return {bounds.at(c), bounds.at(c + 1)}; }
+};
+/// What an exchange does along one dimension: pieces with tables of the part number along `axes`.
+struct ExchangeDim {
+  int64_t dim;
+  std::vector<int64_t> axes;
+  std::vector<Piece> pieces;
   int64_t low = 0, high = 0; ///< slab sizes
   bool circular = false;     ///< the first part and the last are neighbours
-  /// Axes of the parts that pieces count, where they are not those that cut the
-  /// dimension (see planWhole, planIdle).
-  std::optional<std::vector<int64_t>> countedAxes;
-  std::vector<int64_t> counted() const { return countedAxes.value_or(axes); }
-  Interval part(int64_t c) const { return {bounds.at(c), bounds.at(c + 1)}; }
 };
 
 /// Ranks of a mesh: the product of its extents.
@@ -49,16 +50,19 @@ struct Message {
 };
 /// The messages of an exchange of a tensor with these dimensions, by sender,
 /// then receiver; one for each pair, none empty. What a rank copies to itself
-/// is no message.
-std::vector<Message> messages(const std::vector<int64_t> &extents, const std::vector<MeshDim> &dims);
+/// is no message. Dimensions that the exchange does not name travel as they are.
+std::vector<Message> messages(const std::vector<int64_t> &extents, const std::vector<MeshDim> &dims,
+                              const std::vector<ExchangeDim> &exchange);
 /// Parts that a message from one rank to another passes, the last included: the
 /// most along any dimension.
-int64_t hopsOf(const std::vector<int64_t> &extents, const std::vector<MeshDim> &dims, int64_t from, int64_t to);
+int64_t hopsOf(const std::vector<int64_t> &extents, const std::vector<MeshDim> &dims,
+               const std::vector<ExchangeDim> &exchange, int64_t from, int64_t to);
 
 /// Elements of a rank's shard, and of the slabs around it: of dimension k, its
 /// own size in later dimensions and the extended one in earlier.
 int64_t shardElements(const std::vector<int64_t> &extents, const std::vector<MeshDim> &dims, int64_t rank);
-int64_t slabElements(const std::vector<int64_t> &extents, const std::vector<MeshDim> &dims, int64_t rank);
+int64_t slabElements(const std::vector<int64_t> &extents, const std::vector<MeshDim> &dims,
+                     const std::vector<ExchangeDim> &exchange, int64_t rank);
 
 } // namespace ringconv::halo
 

@@ -61,6 +61,8 @@ struct CudaOptions : mlir::PassPipelineOptions<CudaOptions> {
 
 /// Partitioned program on tensors to memrefs; with `frees` these are placed too.
 void buildBufferizePipeline(mlir::OpPassManager &pm, bool frees = true);
+/// The kernels of a module's gpu.module to NVVM.
+void buildKernelPipeline(mlir::OpPassManager &module);
 /// Memrefs to the LLVM dialect, with calls of the CUDA driver and NCCL; kernels
 /// to NVVM in a gpu.module beside.
 void buildCudaLoweringPipeline(mlir::OpPassManager &pm, const CudaOptions &options);

@@ -57,6 +57,7 @@ const char *ringconv_session_error(const ringconv_session *session);
 /* Totals of this rank since create. */
 void ringconv_session_counters(const ringconv_session *session, ringconv_counters *counters);
 
+/* On GPUs collective, each rank in a thread of its own: NCCL ends together. */
 void ringconv_session_destroy(ringconv_session *session);
 
 /* All ranks of a program, as threads of this process that live for one call.

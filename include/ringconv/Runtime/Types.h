@@ -35,7 +35,9 @@ typedef struct ringconv_world {
   int64_t rank, size;
   int32_t transport;
   ringconv_team *team; /* threads: shared by all; NULL is right for size 1 */
-  int32_t mpi_comm;    /* MPI: the MPI_Fint of a communicator of `size` processes */
+  /* MPI: the MPI_Fint of a communicator of `size` processes; with a team of n
+   * ranks, of size / n processes: rank r is thread r % n of process r / n. */
+  int32_t mpi_comm;
   int32_t device;      /* target cuda: number of the GPU among the visible ones, or RINGCONV_DEVICE_AUTO */
   void *nccl_comm;     /* NCCL: an ncclComm_t of `size` ranks, of which the caller is `rank`; stays the caller's */
 } ringconv_world;

@@ -34,12 +34,12 @@ struct CompileOptions {
   std::string target = "host";      ///< host or cuda
   std::string cpu = "x86-64-v3";    ///< LLVM's name, or `native`
   std::vector<int64_t> gpuArchs = {80}; ///< 80 for sm_80; target cuda
+  bool machineCode = true;              ///< beside the PTX, where there is a ptxas; target cuda
   bool reference = true;            ///< also the uncut program, for --check
   bool vectorize = true;            ///< false: plain loops, plain kernels
   bool mergeHalos = true, overlap = true;
   bool alwaysOverlap = false;       ///< however small the pieces are
   bool countMultiplyAdds = false;
-  bool remarks = false;             ///< print what was chosen
 };
 
 /// LLVM IR with the program's descriptor, a constant `ringconv_program` named

@@ -20,7 +20,8 @@ namespace ringconv {
 ///   ranks             for each position in the mesh its halo messages and their
 ///                     bytes, sent and received, the most parts that one of the
 ///                     latter passes (`hops`), and bytes of `memory`: the `shard`
-///                     of the input, the halo `slabs` around it, what is `packed`
+///                     of the input (and of what is read with it: a gradient's
+///                     selector), the halo `slabs` around it, what is `packed`
 ///                     because it is no stretch of the shard, the `result`
 /// Sums over ranks and moves to other cuts are not in it.
 void writeReport(llvm::raw_ostream &os, const CompiledProgram &program);

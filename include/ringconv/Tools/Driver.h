@@ -10,6 +10,7 @@
 #include "mlir/IR/OwningOpRef.h"
 #include "llvm/ADT/Twine.h"
 
+#include <functional>
 #include <vector>
 
 namespace ringconv {
@@ -20,8 +21,25 @@ bool isSpeaker();
 /// Prints `TOOL: error: text`; 1, the exit code.
 int reportError(llvm::StringRef tool, const llvm::Twine &text);
 
-/// Errors (and remarks, if asked for) on one line each; notes never.
-void printDiagnostics(mlir::MLIRContext &context, bool remarks);
+/// Which remarks a tool prints: those whose text matches, none by default.
+class RemarkFilter {
+public:
+  /// All of them.
+  void all() { matches = [](llvm::StringRef) { return true; }; }
+  /// Those that match a regular expression; false after an error line.
+  bool only(llvm::StringRef tool, llvm::StringRef expression);
+  bool wants(llvm::StringRef text) const { return matches && matches(text); }
+
+private:
+  std::function<bool(llvm::StringRef)> matches;
+};
+
+/// Errors (and the remarks that are wanted) on one line each; notes never.
+void printDiagnostics(mlir::MLIRContext &context, const RemarkFilter &remarks = RemarkFilter());
+
+/// The registry of tools that take any MLIR: all of upstream's dialects and
+/// passes, and ours.
+void registerEverything(mlir::DialectRegistry &registry);
 
 /// The numbers of `sm_80`, ...; an empty list leaves `archs` as it is. False after
 /// an error line.

@@ -31,10 +31,12 @@ std::optional<int64_t> RankValues::get(Value value) {
   return result;
 }
 
-int64_t RankValues::partOf(ArrayRef<Attribute> axes) {
+std::optional<int64_t> RankValues::partOf(ArrayRef<Attribute> axes) {
   int64_t part = 0;
   for (Attribute name : axes) {
     int64_t axis = mesh.axisIndex(cast<StringAttr>(name).getValue()), stride = 1;
+    if (axis < 0)
+      return std::nullopt;
     for (size_t a = axis + 1; a < mesh.getExtents().size(); ++a)
       stride *= mesh.getExtents()[a];
     part = part * mesh.getExtents()[axis] + rank / stride % mesh.getExtents()[axis];
@@ -111,11 +113,14 @@ std::optional<int64_t> RankValues::sizeOf(Value memref, int64_t dim) {
   if (auto argument = dyn_cast<BlockArgument>(memref)) {
     auto func = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
     auto shard = func ? func.getArgAttrOfType<ShardOfAttr>(argument.getArgNumber(), kShardOf) : ShardOfAttr();
-    if (!shard)
+    // The attribute may be of another tensor or mesh: then it says nothing.
+    if (!shard || shard.getType().getRank() != type.getRank() ||
+        checkSharding(shard.getSharding(), shard.getType().getShape(), mesh))
       return std::nullopt;
     DimShardingAttr cut = shard.getSharding().dim(dim);
     SmallVector<Attribute> axes(cut.getAxes().begin(), cut.getAxes().end());
-    return cutsOf(cut, shard.getType().getDimSize(dim), mesh).part(partOf(axes)).size();
+    std::optional<int64_t> part = partOf(axes);
+    return part ? std::optional(cutsOf(cut, shard.getType().getDimSize(dim), mesh).part(*part).size()) : std::nullopt;
   }
   Operation *op = memref.getDefiningOp();
   if (auto alloc = dyn_cast<memref::AllocOp>(op))

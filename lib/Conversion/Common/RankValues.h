@@ -34,7 +34,8 @@ private:
   std::optional<int64_t> compute(mlir::Operation *op);
   std::optional<int64_t> computeArith(mlir::Operation *op);
   bool run(mlir::Block &block, llvm::function_ref<bool(mlir::Operation *piece)> piece);
-  int64_t partOf(llvm::ArrayRef<mlir::Attribute> axes);
+  /// Nothing for an axis that the mesh lacks.
+  std::optional<int64_t> partOf(llvm::ArrayRef<mlir::Attribute> axes);
 
   MeshAttr mesh;
   int64_t rank;

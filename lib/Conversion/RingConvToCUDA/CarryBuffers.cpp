@@ -9,6 +9,8 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace ringconv {
 #define GEN_PASS_DEF_CARRYBUFFERSPASS
@@ -26,6 +28,39 @@ static Value allocateLike(OpBuilder &b, Location loc, Value like) {
     if (type.isDynamicDim(d))
       dynamic.push_back(memref::DimOp::create(b, loc, like, d));
   return memref::AllocOp::create(b, loc, MemRefType::get(type.getShape(), type.getElementType()), dynamic);
+}
+
+/// `value` in front of the loop, where it can be computed there.
+static Value hoist(OpBuilder &b, Operation *loop, Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!loop->isAncestor(value.getParentBlock()->getParentOp()))
+    return value;
+  if (!op || !isPure(op) || op->getNumRegions())
+    return {};
+  IRMapping map;
+  for (Value operand : op->getOperands()) {
+    Value outside = hoist(b, loop, operand);
+    if (!outside)
+      return {};
+    map.map(operand, outside);
+  }
+  return b.clone(*op, map)->getResult(cast<OpResult>(value).getResultNumber());
+}
+
+/// A buffer in front of the loop for one that is made inside; null where its size
+/// is not known there.
+static Value allocateOutside(OpBuilder &b, Operation *loop, Value inside) {
+  auto type = cast<MemRefType>(inside.getType());
+  SmallVector<Value> dynamic;
+  auto alloc = inside.getDefiningOp<memref::AllocOp>();
+  if (!alloc && !type.hasStaticShape())
+    return {};
+  for (int64_t i = 0; alloc && i < int64_t(alloc.getDynamicSizes().size()); ++i) {
+    dynamic.push_back(hoist(b, loop, alloc.getDynamicSizes()[i]));
+    if (!dynamic.back())
+      return {};
+  }
+  return memref::AllocOp::create(b, inside.getLoc(), MemRefType::get(type.getShape(), type.getElementType()), dynamic);
 }
 
 static Value castTo(OpBuilder &b, Location loc, Value memref, Type type) {
@@ -113,10 +148,9 @@ static LogicalResult carryBuffers(scf::WhileOp loop) {
       continue;
     }
     b.setInsertionPoint(loop);
-    if (!cast<MemRefType>(value.getType()).hasStaticShape())
+    Value own = allocateOutside(b, loop, root);
+    if (!own)
       return loop.emitError() << "hands on a buffer of a size that is known only inside";
-    auto type = cast<MemRefType>(value.getType());
-    Value own = memref::AllocOp::create(b, loc, MemRefType::get(type.getShape(), type.getElementType()));
     b.setInsertionPoint(condition);
     memref::CopyOp::create(b, loc, value, own);
     handed.back() = own;

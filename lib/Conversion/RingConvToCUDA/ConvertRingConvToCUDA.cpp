@@ -167,6 +167,15 @@ struct ConvertRingConvToCUDAPass : ringconv::impl::ConvertRingConvToCUDAPassBase
     for (func::FuncOp func : SmallVector<func::FuncOp>(module.getOps<func::FuncOp>())) {
       if (func.isExternal() || func.isPrivate())
         continue;
+      // Lowered here they would become messages between hosts.
+      auto left = func.walk([](Operation *op) {
+        if (!isa<GroupOp, SendOp, RecvOp, AllReduceOp, StartReduceOp, ReduceScatterOp>(op))
+          return WalkResult::advance();
+        op->emitOpError() << "must be lowered by convert-ringconv-to-nccl first";
+        return WalkResult::interrupt();
+      });
+      if (left.wasInterrupted())
+        return signalPassFailure();
       LaunchCalls calls(module, func, kernels, constants, shared);
       calls.lowerDeviceOps();
       lowerToCalls(func, calls);

@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -30,6 +31,10 @@ struct ConvertRingConvToGPUPass : ringconv::impl::ConvertRingConvToGPUPassBase<C
   using ConvertRingConvToGPUPassBase::ConvertRingConvToGPUPassBase;
 
   void runOnOperation() override {
+    if (!tile.empty() && tile.size() != 5) {
+      getOperation().emitError() << "tile: expected 5 numbers, got " << tile.size();
+      return signalPassFailure();
+    }
     KernelModule kernels(getOperation());
     SmallVector<Operation *> ops;
     for (func::FuncOp func : getOperation().getOps<func::FuncOp>())
@@ -72,10 +77,15 @@ private:
   void convertConv(LocalConvOp op, KernelModule &kernels) {
     markWork(op, op.getReportAttr());
     GPUOptions options{arch, fast};
-    FailureOr<std::string> chosen = fast ? selectConvKernel(op, kernels, options) : FailureOr<std::string>();
+    if (!tile.empty())
+      options.tile = Tile{tile[0], tile[1], tile[2], tile[3], tile[4]};
+    std::string reason = "plain kernels were asked for";
+    FailureOr<std::string> chosen = failure();
+    if (fast)
+      chosen = selectConvKernel(op, kernels, options, reason);
     if (failed(chosen)) {
       makePlainKernel(op, kernels);
-      chosen = std::string("plain, one thread per element");
+      chosen = "plain, one thread per element: " + reason;
     }
     op.emitRemark() << "kernel: " << *chosen;
     op.erase();

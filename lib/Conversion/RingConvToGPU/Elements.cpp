@@ -7,8 +7,6 @@
 using namespace mlir;
 using namespace ringconv;
 
-static constexpr int64_t kThreads = 256;
-
 /// The product, folded where it is static.
 static OpFoldResult product(OpBuilder &b, Location loc, ArrayRef<OpFoldResult> sizes) {
   int64_t constant = 1;
@@ -57,22 +55,36 @@ static SmallVector<Value> coordinates(Loops &l, Value linear, ArrayRef<Value> si
   return index;
 }
 
+/// A number of the host, in the kernel.
+static Value inside(KernelBuilder &kernel, OpFoldResult v) {
+  if (auto c = getConstantIntValue(v))
+    return arith::ConstantIndexOp::create(kernel.body, kernel.loc, *c);
+  return kernel.passScalar(cast<Value>(v));
+}
+
+static SmallVector<Value> inside(KernelBuilder &kernel, ArrayRef<OpFoldResult> sizes) {
+  return llvm::map_to_vector(sizes, [&](OpFoldResult size) { return inside(kernel, size); });
+}
+
+OpFoldResult ringconv::blockCount(KernelBuilder &kernel, ArrayRef<OpFoldResult> sizes) {
+  return product(kernel.host, kernel.loc, sizes);
+}
+
+SmallVector<Value> ringconv::blockCoordinates(KernelBuilder &kernel, ArrayRef<OpFoldResult> sizes) {
+  Loops l{kernel.body, kernel.loc};
+  SmallVector<Value> local = inside(kernel, sizes);
+  return coordinates(l, gpu::BlockIdOp::create(kernel.body, kernel.loc, gpu::Dimension::x), local);
+}
+
 void ringconv::forEachElement(KernelBuilder &kernel, ArrayRef<OpFoldResult> sizes, ElementBody body) {
   OpBuilder &b = kernel.body;
   Loops l{b, kernel.loc};
   OpFoldResult total = product(kernel.host, kernel.loc, sizes);
-  auto inside = [&](OpFoldResult v) {
-    if (auto c = getConstantIntValue(v))
-      return l.constant(*c);
-    return kernel.passScalar(cast<Value>(v));
-  };
-  SmallVector<Value> local;
-  for (OpFoldResult size : sizes)
-    local.push_back(inside(size));
+  SmallVector<Value> local = inside(kernel, sizes);
   Value block = gpu::BlockIdOp::create(b, kernel.loc, gpu::Dimension::x);
   Value thread = gpu::ThreadIdOp::create(b, kernel.loc, gpu::Dimension::x);
   Value linear = l.add(l.mul(block, kThreads), thread);
-  Value there = arith::CmpIOp::create(b, kernel.loc, arith::CmpIPredicate::ult, linear, inside(total));
+  Value there = arith::CmpIOp::create(b, kernel.loc, arith::CmpIPredicate::ult, linear, inside(kernel, total));
   auto branch = scf::IfOp::create(b, kernel.loc, there, false);
   {
     OpBuilder::InsertionGuard guard(b);

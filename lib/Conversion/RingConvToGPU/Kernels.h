@@ -31,12 +31,14 @@
 #ifndef RINGCONV_LIB_CONVERSION_RINGCONVTOGPU_KERNELS_H
 #define RINGCONV_LIB_CONVERSION_RINGCONVTOGPU_KERNELS_H
 
+#include "TileChoice.h"
 #include "ringconv/Dialect/RingConv/IR/RingConv.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringMap.h"
 
+#include <optional>
 #include <string>
 
 namespace ringconv {
@@ -45,6 +47,9 @@ namespace ringconv {
 struct GPUOptions {
   int64_t arch = 80; ///< the oldest of the architectures: 80, 90, 100
   bool fast = true;  ///< false: plain kernels only
+  /// The tile of every convolution whose kernel has it, instead of the one that is
+  /// expected to be fastest; for tests and tuning.
+  std::optional<Tile> tile = std::nullopt;
 };
 
 /// Bytes to which every buffer of a rank is aligned.
@@ -108,8 +113,9 @@ private:
   bool launched = false;
 };
 
-/// The seam. The name of the kernel chosen, for a remark.
-mlir::FailureOr<std::string> selectConvKernel(LocalConvOp op, KernelModule &kernels, const GPUOptions &options);
+/// The seam. The name of the kernel chosen, for a remark, or why there is none.
+mlir::FailureOr<std::string> selectConvKernel(LocalConvOp op, KernelModule &kernels, const GPUOptions &options,
+                                              std::string &reason);
 
 /// Plain kernels, for every form.
 void makePlainKernel(LocalConvOp op, KernelModule &kernels);

@@ -18,6 +18,8 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/Transforms/VectorRewritePatterns.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace ringconv {
 #define GEN_PASS_DEF_LOWERKERNELSPASS
@@ -30,6 +32,10 @@ using namespace ringconv;
 namespace {
 struct LowerKernelsPass : ringconv::impl::LowerKernelsPassBase<LowerKernelsPass> {
   void runOnOperation() override {
+    // The conversion knows elements of vectors of one dimension only.
+    RewritePatternSet unroll(&getContext());
+    vector::populateVectorFromElementsUnrollPatterns(unroll);
+    (void)applyPatternsGreedily(getOperation(), std::move(unroll));
     LLVMTypeConverter converter(&getContext());
     configureGpuToNVVMTypeConverter(converter);
     RewritePatternSet patterns(&getContext());

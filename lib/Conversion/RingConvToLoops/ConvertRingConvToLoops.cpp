@@ -65,6 +65,8 @@ struct ConvertRingConvToLoopsPass : ringconv::impl::ConvertRingConvToLoopsPassBa
       if (!options.vectorize || !lowerToVectorLoops(conv, options))
         lowerToPlainLoops(conv, options);
     }
+    if (options.vectorize)
+      expandErrorFunctions(getOperation());
   }
 
 private:

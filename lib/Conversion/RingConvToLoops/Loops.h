@@ -33,6 +33,9 @@ void lowerStridedCopy(mlir::memref::CopyOp op, const LoopOptions &options);
 /// stay as they are, and become plain loops later.
 void lowerElementwise(mlir::linalg::GenericOp op, const LoopOptions &options);
 
+/// Arithmetic instead of math.erf of f32, everywhere in `root`.
+void expandErrorFunctions(mlir::Operation *root);
+
 /// True if neighbours along the dimension are neighbours in memory.
 bool isContiguousDim(mlir::MemRefType type, int64_t d);
 

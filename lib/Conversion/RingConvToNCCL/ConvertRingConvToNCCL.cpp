@@ -32,15 +32,14 @@ struct ConvertRingConvToNCCLPass : ringconv::impl::ConvertRingConvToNCCLPassBase
         return signalPassFailure();
       }
       addContext(func);
-      NCCLCalls calls(module, func);
+      NCCLCalls calls(module, func, sums);
       lowerAll<GroupOp>(func, calls);
-      lowerAll<SendOp, RecvOp, AllReduceOp, ReduceScatterOp>(func, calls);
+      lowerAll<SendOp, RecvOp, AllReduceOp, StartReduceOp, ReduceScatterOp>(func, calls);
       if (calls.hasFailed())
         return signalPassFailure();
       SmallVector<int64_t> numbers{calls.numExchanges()};
       llvm::append_range(numbers, calls.exchanges());
       exchanges.set(func.getSymName(), DenseI64ArrayAttr::get(&getContext(), numbers));
-      llvm::append_range(sums, calls.sums());
     }
     module->setAttr("ringconv.exchanges", exchanges.getDictionary(&getContext()));
     module->setAttr("ringconv.sums", DenseI64ArrayAttr::get(&getContext(), sums));

@@ -133,10 +133,10 @@ void NCCLCalls::waitGroup(WaitOp op, int64_t exchange) {
 
 Value NCCLCalls::communicator(ArrayAttr axes, MeshAttr mesh) {
   int64_t mask = axesMask(axes, mesh);
-  auto it = llvm::find(axesOfSums, mask);
-  int64_t number = it - axesOfSums.begin();
-  if (it == axesOfSums.end())
-    axesOfSums.push_back(mask);
+  auto it = llvm::find(sums, mask);
+  int64_t number = it - sums.begin();
+  if (it == sums.end())
+    sums.push_back(mask);
   return call("ringconv_cuda_communicator", {context, i64(1 + number)}, pointer);
 }
 
@@ -206,17 +206,27 @@ void NCCLCalls::finishSums(const Sums &sums) {
   KeepOp::create(b, loc, memory);
 }
 
+/// The sum of one rank is what it has.
+static bool isAlone(ArrayAttr axes, MeshAttr mesh) {
+  return mesh.parts(llvm::to_vector(axes.getAsRange<StringAttr>())) == 1;
+}
+
 void NCCLCalls::lowerAllReduce(AllReduceOp op) {
+  if (isAlone(op.getAxes(), mesh(op, op.getMeshAttr())))
+    return;
   Value init = op.getInit();
   finishSums(startSums(init, op.getAxes(), mesh(op, op.getMeshAttr())));
 }
 
 /// Takes its wait with it.
 void NCCLCalls::lowerStartReduce(StartReduceOp op) {
-  Sums sums = startSums(op.getInits(), op.getAxes(), mesh(op, op.getMeshAttr()));
+  MeshAttr m = mesh(op, op.getMeshAttr());
+  bool alone = isAlone(op.getAxes(), m);
+  Sums sums = alone ? Sums{} : startSums(op.getInits(), op.getAxes(), m);
   for (Operation *wait : llvm::make_early_inc_range(op.getToken().getUsers())) {
     b.setInsertionPoint(wait);
-    finishSums(sums);
+    if (!alone)
+      finishSums(sums);
     wait->erase();
   }
 }
@@ -277,6 +287,10 @@ Value NCCLCalls::packForScatter(ReduceScatterOp op, ScatterGroup &group, ArrayRe
 void NCCLCalls::lowerReduceScatter(ReduceScatterOp op) {
   MeshAttr m = mesh(op, op.getFrom().getMesh());
   ScatterGroup group(op, m);
+  if (group.members == 1) {
+    memref::CopyOp::create(b, loc, op.getInput(), op.getInit());
+    return;
+  }
   int64_t exchange = nextExchange++;
   Type element = cast<MemRefType>(op.getInput().getType()).getElementType();
   SmallVector<OpFoldResult> block = memref::getMixedSizes(b, loc, op.getInput());

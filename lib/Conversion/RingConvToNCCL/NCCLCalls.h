@@ -16,10 +16,11 @@ namespace ringconv {
 
 class NCCLCalls : public DriverCalls {
 public:
-  using DriverCalls::DriverCalls;
+  /// `sums` are bit masks of the mesh axes along which sums of the module go,
+  /// each once.
+  NCCLCalls(mlir::ModuleOp module, mlir::func::FuncOp func, llvm::SmallVectorImpl<int64_t> &sums)
+      : DriverCalls(module, func), sums(sums) {}
 
-  /// Bit masks of the mesh axes along which sums go, each once.
-  llvm::ArrayRef<int64_t> sums() const { return axesOfSums; }
   /// Whether a size could not be computed; then there is a diagnostic.
   bool hasFailed() const { return failed; }
 
@@ -52,7 +53,7 @@ private:
   mlir::Value packForScatter(ReduceScatterOp op, ScatterGroup &group, llvm::ArrayRef<mlir::OpFoldResult> block);
 
   llvm::DenseMap<int64_t, mlir::Value> staging; ///< of each exchange
-  llvm::SmallVector<int64_t> axesOfSums;
+  llvm::SmallVectorImpl<int64_t> &sums;
   bool failed = false;
 };
 

@@ -68,13 +68,13 @@ static SmallVector<reference::Tap> makeTaps(OpBuilder &b, const Pool &p) {
   ArrayRef<int64_t> shape = p.input.getType().getShape();
   for (auto [s, window] : llvm::enumerate(p.windows)) {
     Value out = linalg::IndexOp::create(b, p.loc, dimOf(p.outputDims, s));
-    taps.push_back(
-        reference::makeTap(b, p.loc, window, shape[dimOf(p.inputDims, s)], out, tapLoop(b, p, s)));
+    taps.push_back(reference::makeTap(b, p.loc, window, shape[dimOf(p.inputDims, s)], out, tapLoop(b, p, s)));
   }
   return taps;
 }
 
-/// The row-major number of this iteration's tap, as i64.
+/// The row-major number of this iteration's tap, as i64. linalg.index stands in
+/// the body itself, not under a condition: it is made before.
 static Value tapNumber(OpBuilder &b, const Pool &p) {
   Value number = arith::ConstantIndexOp::create(b, p.loc, 0);
   for (auto [s, k] : llvm::enumerate(p.size)) {
@@ -95,7 +95,7 @@ static SmallVector<Value> inputPosition(OpBuilder &b, const Pool &p, ArrayRef<re
 
 /// For argmax: the best value and its number, with x taken in. -1 is the number
 /// before the first; the first of equals stays, the first NaN wins.
-static SmallVector<Value> takeNumbered(OpBuilder &b, const Pool &p, Value x, ValueRange soFar) {
+static SmallVector<Value> takeNumbered(OpBuilder &b, const Pool &p, Value x, Value number, ValueRange soFar) {
   auto compare = [&](arith::CmpFPredicate predicate, Value a, Value c) -> Value {
     return arith::CmpFOp::create(b, p.loc, predicate, a, c);
   };
@@ -106,15 +106,15 @@ static SmallVector<Value> takeNumbered(OpBuilder &b, const Pool &p, Value x, Val
   Value larger = arith::OrIOp::create(b, p.loc, compare(arith::CmpFPredicate::OGT, x, soFar[0]), firstNan);
   Value take = arith::OrIOp::create(b, p.loc, larger, first);
   return {arith::SelectOp::create(b, p.loc, take, x, soFar[0]),
-          arith::SelectOp::create(b, p.loc, take, tapNumber(b, p), soFar[1])};
+          arith::SelectOp::create(b, p.loc, take, number, soFar[1])};
 }
 
 /// The value so far, and the count or number so far, with element `position`
-/// taken in.
-static SmallVector<Value> takeIn(OpBuilder &b, const Pool &p, ValueRange position, ValueRange soFar) {
+/// taken in, which tap `number` reads.
+static SmallVector<Value> takeIn(OpBuilder &b, const Pool &p, ValueRange position, Value number, ValueRange soFar) {
   Value x = reference::widen(b, p.loc, tensor::ExtractOp::create(b, p.loc, p.input, position));
   if (p.kind == PoolKind::ArgMax)
-    return takeNumbered(b, p, x, soFar);
+    return takeNumbered(b, p, x, number, soFar);
   SmallVector<Value> results;
   if (x.getType().isInteger())
     results.push_back(p.isMax() ? arith::MaxSIOp::create(b, p.loc, soFar[0], x).getResult()
@@ -130,26 +130,27 @@ static SmallVector<Value> takeIn(OpBuilder &b, const Pool &p, ValueRange positio
 }
 
 /// takeIn where `reads` holds; null: always.
-static SmallVector<Value> takeInIf(OpBuilder &b, const Pool &p, Value reads, ValueRange position, ValueRange soFar) {
+static SmallVector<Value> takeInIf(OpBuilder &b, const Pool &p, Value reads, ValueRange position, Value number,
+                                   ValueRange soFar) {
   if (!reads)
-    return takeIn(b, p, position, soFar);
+    return takeIn(b, p, position, number, soFar);
   auto branch = scf::IfOp::create(
       b, p.loc, reads,
-      [&](OpBuilder &b, Location) { scf::YieldOp::create(b, p.loc, takeIn(b, p, position, soFar)); },
+      [&](OpBuilder &b, Location) { scf::YieldOp::create(b, p.loc, takeIn(b, p, position, number, soFar)); },
       [&](OpBuilder &b, Location) { scf::YieldOp::create(b, p.loc, soFar); });
   return SmallVector<Value>(branch.getResults());
 }
 
 /// Of pool_grad: the tap counts where the place that it reads holds its number,
 /// counted from the last.
-static SmallVector<Value> takeInMarked(OpBuilder &b, const Pool &p, Value reads, ValueRange position,
+static SmallVector<Value> takeInMarked(OpBuilder &b, const Pool &p, Value reads, ValueRange position, Value number,
                                        ValueRange soFar) {
   auto marked = [&](OpBuilder &b) {
     Value held = reference::widen(b, p.loc, tensor::ExtractOp::create(b, p.loc, p.taps, position));
     Value last = arith::ConstantOp::create(b, p.loc, b.getI64IntegerAttr(p.numTaps() - 1));
-    Value number = arith::SubIOp::create(b, p.loc, last, tapNumber(b, p));
-    Value here = arith::CmpIOp::create(b, p.loc, arith::CmpIPredicate::eq, held, number);
-    return takeInIf(b, p, here, position, soFar);
+    Value wanted = arith::SubIOp::create(b, p.loc, last, number);
+    Value here = arith::CmpIOp::create(b, p.loc, arith::CmpIPredicate::eq, held, wanted);
+    return takeInIf(b, p, here, position, number, soFar);
   };
   if (!reads)
     return marked(b);
@@ -187,10 +188,10 @@ static SmallVector<Value> makeAccumulators(OpBuilder &builder, const Pool &p) {
     SmallVector<reference::Tap> taps = makeTaps(b, p);
     SmallVector<Value> position = inputPosition(b, p, taps);
     ValueRange soFar = args.drop_front();
-    Value reads = reference::allOf(b, loc, taps);
+    Value reads = reference::allOf(b, loc, taps), number = tapNumber(b, p);
     linalg::YieldOp::create(b, loc,
-                            p.taps ? takeInMarked(b, p, reads, position, soFar)
-                                   : takeInIf(b, p, reads, position, soFar));
+                            p.taps ? takeInMarked(b, p, reads, position, number, soFar)
+                                   : takeInIf(b, p, reads, position, number, soFar));
   };
   auto generic =
       linalg::GenericOp::create(builder, p.loc, ValueRange(inits).getTypes(), window, inits, maps, iterators, body);
@@ -215,9 +216,7 @@ static Value lower(OpBuilder &builder, const Pool &p) {
   Type type = p.type.getElementType();
   Value empty = tensor::EmptyOp::create(builder, p.loc, p.type.getShape(), type);
   auto body = [&](OpBuilder &b, Location loc, ValueRange args) {
-    Value value = p.kind == PoolKind::Avg      ? divide(b, loc, p, args)
-                  : p.kind == PoolKind::ArgMax ? args[1]
-                                               : args[0];
+    Value value = p.kind == PoolKind::Avg ? divide(b, loc, p, args) : p.kind == PoolKind::ArgMax ? args[1] : args[0];
     linalg::YieldOp::create(b, loc, reference::roundTo(b, loc, value, type));
   };
   return linalg::GenericOp::create(builder, p.loc, p.type, inputs, empty, maps,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Calls.h"
+#include "../Common/Lookup.h"
 #include "../Common/BufferCasts.h"
 
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
@@ -137,65 +138,6 @@ void RuntimeCalls::lowerCoord(CoordOp op) {
     part = arith::AddIOp::create(b, loc, arith::MulIOp::create(b, loc, part, i64(m.getExtents()[axis])), c);
   }
   op.replaceAllUsesWith(arith::IndexCastOp::create(b, loc, b.getIndexType(), part).getResult());
-}
-
-/// Few runs: a chain of selects. Many: a constant table of them, searched.
-void RuntimeCalls::lowerLookup(LookupOp op) {
-  constexpr size_t maxSelects = 8;
-  ArrayRef<int64_t> runs = op.getTable().getRuns();
-  if (runs.size() / 3 > maxSelects) {
-    op.replaceAllUsesWith(searchRuns(op.getPart(), runs));
-    return;
-  }
-  auto constant = [&](int64_t v) { return arith::ConstantIndexOp::create(b, loc, v).getResult(); };
-  Value value;
-  for (size_t i = 0; i < runs.size(); i += 3) {
-    Value here = constant(runs[i + 1]);
-    if (runs[i + 2]) {
-      Value steps = arith::SubIOp::create(b, loc, op.getPart(), constant(runs[i]));
-      here = arith::AddIOp::create(b, loc, here, arith::MulIOp::create(b, loc, steps, constant(runs[i + 2])));
-    }
-    if (!value) {
-      value = here;
-      continue;
-    }
-    Value reached = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, op.getPart(), constant(runs[i]));
-    value = arith::SelectOp::create(b, loc, reached, here, value);
-  }
-  op.replaceAllUsesWith(value);
-}
-
-/// The last run that begins at `part` or before: steps of falling powers of two
-/// from the first one, each taken if the run there is not behind `part`.
-Value RuntimeCalls::searchRuns(Value part, ArrayRef<int64_t> runs) {
-  int64_t count = runs.size() / 3;
-  auto type = MemRefType::get({count, 3}, b.getI64Type());
-  std::string name = ("ringconv_table_" + func.getSymName() + "_" + Twine(nextTable++)).str();
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(module.getBody());
-    auto tensor = RankedTensorType::get(type.getShape(), b.getI64Type());
-    memref::GlobalOp::create(b, loc, name, b.getStringAttr("private"), type, DenseElementsAttr::get(tensor, runs), true,
-                             IntegerAttr());
-  }
-  Value table = memref::GetGlobalOp::create(b, loc, type, name);
-  auto constant = [&](int64_t v) { return arith::ConstantIndexOp::create(b, loc, v).getResult(); };
-  auto load = [&](Value run, int64_t column) {
-    Value v = memref::LoadOp::create(b, loc, table, ValueRange{run, constant(column)});
-    return arith::IndexCastOp::create(b, loc, b.getIndexType(), v).getResult();
-  };
-  auto search = scf::ForOp::create(
-      b, loc, constant(0), constant(llvm::Log2_64_Ceil(count)), constant(1), ValueRange{constant(0)},
-      [&](OpBuilder &, Location, Value i, ValueRange found) {
-        Value exponent = arith::SubIOp::create(b, loc, constant(llvm::Log2_64_Ceil(count) - 1), i);
-        Value step = arith::ShLIOp::create(b, loc, constant(1), exponent);
-        Value next = arith::MinSIOp::create(b, loc, arith::AddIOp::create(b, loc, found[0], step), constant(count - 1));
-        Value reached = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sle, load(next, 0), part);
-        Value run = arith::SelectOp::create(b, loc, reached, next, found[0]);
-        scf::YieldOp::create(b, loc, run);
-      });
-  Value run = search.getResult(0), steps = arith::SubIOp::create(b, loc, part, load(run, 0));
-  return arith::AddIOp::create(b, loc, load(run, 1), arith::MulIOp::create(b, loc, steps, load(run, 2)));
 }
 
 static int32_t dtypeOf(Type type) {
@@ -342,7 +284,7 @@ bool RuntimeCalls::lower(Operation *op) {
   else if (auto coord = dyn_cast<CoordOp>(op))
     lowerCoord(coord);
   else if (auto lookup = dyn_cast<LookupOp>(op))
-    lowerLookup(lookup);
+    lookup.replaceAllUsesWith(lowerLookup(b, loc, lookup.getPart(), lookup.getTable()));
   else if (auto reduce = dyn_cast<AllReduceOp>(op))
     lowerAllReduce(reduce);
   else if (auto start = dyn_cast<StartReduceOp>(op))

@@ -60,10 +60,7 @@ protected:
   void lowerSend(SendOp op);
   void lowerRecv(RecvOp op);
   void lowerCoord(CoordOp op);
-  void lowerLookup(LookupOp op);
   void lowerKept(KeptOp op);
-
-  mlir::Value searchRuns(mlir::Value part, llvm::ArrayRef<int64_t> runs);
 
   mlir::Value i64(int64_t v);
   mlir::Value toI64(mlir::Value index);
@@ -84,7 +81,7 @@ protected:
   mlir::Value context;
   llvm::SmallVector<int64_t> exchangeOf;
   int64_t nextExchange = 0;
-  int64_t nextTable = 0, nextKept = 0;
+  int64_t nextKept = 0;
 };
 
 /// The rank's context becomes the first argument. Attributes of arguments stay.

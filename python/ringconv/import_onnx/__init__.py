@@ -5,20 +5,13 @@
 
 `import_model` is the same as a function. See docs/networks.md.
 """
-from dataclasses import dataclass
-
+from ..network import ImportFailure
+from ..network.files import Imported
 from . import elementwise, normalize, reduce, resize, shapes, windows  # noqa: F401, register their operators
 from . import model as _model
 from .importer import HANDLERS, Importer
-from .program import ImportFailure
 
 __all__ = ["Imported", "ImportFailure", "import_model", "operators"]
-
-
-@dataclass
-class Imported:
-    text: str  # the program, MLIR
-    weights: dict  # parameter name -> NumPy array
 
 
 def operators():
@@ -26,10 +19,11 @@ def operators():
     return sorted(HANDLERS)
 
 
-def import_model(model, shapes=None, mesh=None, shardings=None):
+def import_model(model, shapes=None, mesh=None, shardings=None, inline=False):
     """model: a path or an `onnx.ModelProto`. shapes: input name -> sizes, for
     inputs with symbolic sizes. mesh: axis name -> extent. shardings: input name
-    -> per dimension a list of axis names. Raises ImportFailure with one line."""
+    -> per dimension a list of axis names. inline: weights are constants of the
+    text, as resources, and no parameters. Raises ImportFailure with one line."""
     if not hasattr(model, "graph"):
         model = _model.load(model)
     mesh = mesh or {}
@@ -42,8 +36,8 @@ def import_model(model, shapes=None, mesh=None, shardings=None):
     importer = Importer(model, shapes or {}, attributes)
     results, names = importer.run()
     axes = ", ".join(f'"{axis}" = {extent}' for axis, extent in mesh.items())
-    text = importer.program.text(f"<[{axes}]>" if mesh else None, results, names)
-    return Imported(text, importer.program.weights())
+    text = importer.program.text(f"<[{axes}]>" if mesh else None, results, names, inline)
+    return Imported(text, {} if inline else importer.program.weights())
 
 
 def _sharding_attribute(name, dims):

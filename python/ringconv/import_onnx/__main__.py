@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """python -m ringconv.import_onnx MODEL.onnx -o MODEL.mlir: see --help."""
 import argparse
-import os
 import sys
 
-from . import import_model, weights
-from .program import ImportFailure
+from ..network import ImportFailure, files
+from . import import_model
 
 
 def _named(flag, words, split):
@@ -42,16 +41,12 @@ def _parse(arguments):
     parser = argparse.ArgumentParser(prog="python -m ringconv.import_onnx",
                                      description="Writes an ONNX model as a ringconv program.")
     parser.add_argument("model", metavar="MODEL.onnx")
-    parser.add_argument("-o", dest="output", metavar="MODEL.mlir", required=True,
-                        help="the program; its parameters go to MODEL.safetensors beside it")
+    files.add_output_flags(parser)
     parser.add_argument("--mesh", default="", metavar="AXIS=N,…", help="the mesh of devices, as sp=4 or h=2,w=2")
     parser.add_argument("--shard", action="append", default=[], metavar="INPUT=A,B,…",
                         help="per dimension the axis that cuts it, a+b for two, nothing for none: input=,,,sp")
     parser.add_argument("--shape", action="append", default=[], metavar="INPUT=1x3x640x960",
                         help="sizes of an input whose sizes the model leaves open")
-    parser.add_argument("--weights", choices=["params", "inline"], default="params",
-                        help="params: a file beside the program; inline: in the program, as bytecode "
-                        "(ringconv-opt must be in PATH)")
     return parser.parse_args(arguments)
 
 
@@ -60,17 +55,9 @@ def main(arguments=None):
     try:
         imported = import_model(
             args.model, _named("--shape", args.shape, _sizes), _mesh(args.mesh),
-            _named("--shard", args.shard, lambda _, v: [[a for a in d.split("+") if a] for d in v.split(",")]))
-        if args.weights == "inline":
-            weights.save_inline(args.output, imported)
-            return 0
-        base, extension = os.path.splitext(args.output)
-        if extension == ".safetensors":
-            raise ImportFailure(f"-o {args.output}: this is the name of the parameters' file")
-        if imported.weights:
-            weights.save(base + ".safetensors", imported.weights)
-        with open(args.output, "w", encoding="utf-8") as file:
-            file.write(imported.text)
+            _named("--shard", args.shard, lambda _, v: [[a for a in d.split("+") if a] for d in v.split(",")]),
+            inline=args.weights == "inline")
+        files.write(args.output, imported, args.weights == "inline")
     except (ImportFailure, OSError) as failure:
         print(f"import_onnx: {failure}", file=sys.stderr)
         return 1

@@ -6,7 +6,7 @@ import numpy as np
 from onnx import helper
 
 from .importer import handles
-from .program import Const, is_float
+from ..network import Const, is_float
 
 
 def _map(node, body, dtype=None):

@@ -7,7 +7,7 @@ operator's name; each file of operators holds one kind of them.
 from onnx import helper
 
 from . import model as onnx_model
-from .program import Const, ImportFailure, Program, Tensor
+from ..network import Const, ImportFailure, Program, Tensor
 
 HANDLERS = {}
 

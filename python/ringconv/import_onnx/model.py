@@ -5,7 +5,7 @@ import onnx
 from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
-from .program import Const, ImportFailure
+from ..network import Const, ImportFailure
 
 
 def load(path):

@@ -5,7 +5,7 @@ large sums loses nothing that matters."""
 import numpy as np
 
 from .importer import handles
-from .program import Const
+from ..network import Const
 from .windows import batch_norm_affine
 
 

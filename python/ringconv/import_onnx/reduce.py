@@ -4,7 +4,7 @@ sums over ranks then round to what one rank gets."""
 import numpy as np
 
 from .importer import handles
-from .program import Const, is_float
+from ..network import Const, is_float
 
 
 def _total(program, x, axes, term=None):

@@ -14,7 +14,7 @@ All but the last leave a cut dimension cut, with a halo of a few elements.
 import numpy as np
 
 from .importer import handles
-from .program import Const, Window
+from ..network import Const, Window
 
 
 class _Coordinates:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .importer import handles
-from .program import Const
+from ..network import Const
 from .normalize import group_norm
 
 

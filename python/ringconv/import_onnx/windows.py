@@ -3,7 +3,7 @@
 import numpy as np
 
 from .importer import handles
-from .program import Const, Window
+from ..network import Const, Window
 
 MODES = {"constant": "zero", "reflect": "reflect", "edge": "replicate", "wrap": "circular"}
 
@@ -239,23 +239,15 @@ def pad(node):
     if not pads:
         return x
     windows = {d: Window(low=low, high=high, border=MODES[mode]) for d, (low, high) in pads.items()}
-    if mode == "constant" and value == -np.inf:
-        return node.program.pool("max", x, windows)
-    result = node.program.pool("sum", x, windows)
-    if mode == "constant" and value:
-        return _padded_with(node, x, windows, result, value)
+    if mode == "constant":
+        result = node.program.pad(x, windows, value)
+        if value:
+            return result
+    else:
+        result = node.program.pool("sum", x, windows)
     source, before = node.importer.padded.get(x.name, (x, {}))
     if before.keys().isdisjoint(pads):
         node.importer.padded[result.name] = (source, {
             **before, **{d: (low, high, MODES[mode]) for d, (low, high) in pads.items()}
         })
     return result
-
-
-def _padded_with(node, x, windows, zeros, value):
-    """`value` where the same padding of ones is zero."""
-    ones = node.program.tensor(Const(np.ones(x.shape, x.dtype)))
-    mask = node.program.pool("sum", ones, windows)
-    return node.program.elementwise(
-        [zeros, mask], x.dtype,
-        lambda b, v, m: b.select(b.compare("gt", m, b.const(0, x.dtype)), v, b.const(value, x.dtype)))

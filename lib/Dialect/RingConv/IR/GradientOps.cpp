@@ -80,9 +80,9 @@ FailureOr<SmallVector<Value>> PoolGradOp::createLocal(LocalBuilder &local) {
   SmallVector<Value> selector{local.operands[1]};
   llvm::append_range(selector, halos.drop_front(slabs));
   auto op = LocalPoolOp::create(b, local.loc, local.results[0], local.operands[0], halos.take_front(slabs), selector,
-                                scalars, local.empty(), uint64_t(PoolKind::Sum), false, getInputDims(),
-                                getOutputDims(), getSize(), getStride(), getLhsDilate(), getRhsDilate(), w.haloDims,
-                                offset.asArrayRef(), begin.asArrayRef(), end.asArrayRef(), w.report);
+                                scalars, local.empty(), uint64_t(PoolKind::Sum), false, getInputDims(), getOutputDims(),
+                                getSize(), getStride(), getLhsDilate(), getRhsDilate(), w.haloDims, offset.asArrayRef(),
+                                begin.asArrayRef(), end.asArrayRef(), w.report);
   return SmallVector<Value>{op.getResult()};
 }
 
@@ -104,8 +104,7 @@ LogicalResult FoldBorderOp::verify() {
   if (dim < 0 || dim >= from.getRank())
     return emitOpError() << "fold_border_c1: dim must be below " << from.getRank() << ", got " << dim;
   if (!isGradientType(from.getElementType()))
-    return emitOpError() << "fold_border_c2: element type must be f64, f32, f16 or bf16, got "
-                         << from.getElementType();
+    return emitOpError() << "fold_border_c2: element type must be f64, f32, f16 or bf16, got " << from.getElementType();
   if (getPad().size() != 2 || !symbolizeBorder(getBorder()))
     return emitOpError() << "fold_border_c4: expected a low and a high padding and a border 0 to 3";
   if (to.getRank() != from.getRank() || to.getElementType() != from.getElementType())

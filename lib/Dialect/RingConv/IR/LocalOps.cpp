@@ -81,9 +81,10 @@ template <typename OpTy> static LogicalResult verifyLocal(OpTy op) {
   for (int64_t v : op.getStride())
     if (v < 1)
       return op.emitOpError() << "strides must be at least 1, got " << v;
-  for (int64_t v : op.getLhsDilate())
-    if (v < 1)
-      return op.emitOpError() << "dilations must be at least 1, got " << v;
+  for (ArrayRef<int64_t> dilations : {op.getLhsDilate(), op.getRhsDilate()})
+    for (int64_t v : dilations)
+      if (v < 1)
+        return op.emitOpError() << "dilations must be at least 1, got " << v;
   auto input = cast<ShapedType>(op.getInput().getType());
   if (op.getHalos().size() != 2 * op.getHaloDims().size())
     return op.emitOpError() << "expected a low and a high slab per halo dimension, got " << op.getHalos().size();
@@ -164,7 +165,7 @@ static LogicalResult verifyHaloDims(Operation *op, FlatSymbolRefAttr meshName, A
   return success();
 }
 
-static size_t countSlabs(ArrayAttr dims) {
+size_t ringconv::countSlabs(ArrayAttr dims) {
   return 2 * llvm::count_if(dims.getAsRange<HaloDimAttr>(), [](HaloDimAttr dim) { return dim.hasSlabs(); });
 }
 

@@ -9,6 +9,7 @@
 #include "ringconv/Dialect/RingConv/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -36,7 +37,8 @@ void Gradients::follow(Block &block, ArrayRef<Value> sources) {
   wanted.insert(sources.begin(), sources.end());
   for (Operation &op : block) {
     bool depends = false;
-    op.walk([&](Operation *inner) { depends |= llvm::any_of(inner->getOperands(), [&](Value v) { return wants(v); }); });
+    op.walk(
+        [&](Operation *inner) { depends |= llvm::any_of(inner->getOperands(), [&](Value v) { return wants(v); }); });
     for (Value result : op.getResults())
       if (depends && isFloat(result))
         wanted.insert(result);
@@ -195,8 +197,7 @@ void DifferentiatePass::returnGradients(func::FuncOp func, ArrayRef<Value> sourc
     NamedAttrList list;
     auto sharding = func.getArgAttrOfType<ShardingAttr>(i, kSharding);
     if (mesh)
-      list.set(kSharding, sharding ? sharding
-                                   : ShardingAttr::replicated(FlatSymbolRefAttr::get(mesh), type.getRank()));
+      list.set(kSharding, sharding ? sharding : ShardingAttr::replicated(FlatSymbolRefAttr::get(mesh), type.getRank()));
     if (auto name = func.getArgAttrOfType<StringAttr>(i, kName))
       list.set(kName, StringAttr::get(&getContext(), "grad_" + name.getValue()));
     attrs.push_back(list.getDictionary(&getContext()));

@@ -53,6 +53,10 @@ mlir::LogicalResult noRule(mlir::Operation *op, const llvm::Twine &why);
 
 // What several rules write.
 
+/// Dimension numbers with batch and feature, or output and input, in each other's
+/// place.
+llvm::SmallVector<int64_t> swapLetters(llvm::ArrayRef<int64_t> numbers);
+
 /// `value` of a scalar or tensor type that is everywhere the same.
 mlir::Value makeConstant(mlir::OpBuilder &b, mlir::Location loc, mlir::Type type, double value);
 /// `value` in another float type.
@@ -68,8 +72,8 @@ mlir::Value moveGroups(mlir::OpBuilder &b, mlir::Location loc, mlir::Value value
                        int64_t groups);
 /// What padding extended is added to the elements that it was read from, for
 /// each window whose border is mapped; `dims` by spatial number.
-mlir::Value foldBorders(mlir::OpBuilder &b, mlir::Location loc, mlir::Value value,
-                        llvm::ArrayRef<halo::Window> windows, llvm::ArrayRef<int64_t> dims);
+mlir::Value foldBorders(mlir::OpBuilder &b, mlir::Location loc, mlir::Value value, llvm::ArrayRef<halo::Window> windows,
+                        llvm::ArrayRef<int64_t> dims);
 
 } // namespace ringconv
 

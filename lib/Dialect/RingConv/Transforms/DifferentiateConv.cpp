@@ -23,14 +23,6 @@
 using namespace mlir;
 using namespace ringconv;
 
-/// Batch and feature (or output and input) change places.
-static SmallVector<int64_t> swapLetters(ArrayRef<int64_t> numbers) {
-  SmallVector<int64_t> swapped;
-  for (int64_t n : numbers)
-    swapped.push_back(n >= 0 ? n : kBatch + kFeature - n);
-  return swapped;
-}
-
 namespace {
 /// A convolution that is being differentiated.
 struct Forward {
@@ -52,9 +44,9 @@ struct Forward {
 
 /// The window words of a gradient convolution.
 static ConvOp makeGradientConv(OpBuilder &b, Location loc, RankedTensorType type, Value input, Value filter,
-                               ArrayRef<int64_t> inputDims, ArrayRef<int64_t> filterDims,
-                               ArrayRef<int64_t> outputDims, ArrayRef<halo::Window> windows, ArrayRef<bool> reverse,
-                               int64_t featureGroups, int64_t batchGroups) {
+                               ArrayRef<int64_t> inputDims, ArrayRef<int64_t> filterDims, ArrayRef<int64_t> outputDims,
+                               ArrayRef<halo::Window> windows, ArrayRef<bool> reverse, int64_t featureGroups,
+                               int64_t batchGroups) {
   raise::Conv conv{input, filter, {}, raise::Names(inputDims), raise::Names(filterDims), raise::Names(outputDims)};
   conv.windows.assign(windows.begin(), windows.end());
   conv.featureGroups = featureGroups;
@@ -92,7 +84,8 @@ static Value inputGradient(const Forward &f, Value dy, OpBuilder &b, Location lo
   shape[feature] *= f.batchGroups;
   // What is still to be folded is not rounded yet.
   Type element = op.getInput().getType().getElementType();
-  auto type = RankedTensorType::get(shape, llvm::any_of(folded, halo::mapsBorder) ? accumulationType(element) : element);
+  auto type =
+      RankedTensorType::get(shape, llvm::any_of(folded, halo::mapsBorder) ? accumulationType(element) : element);
   Value dx = makeGradientConv(b, loc, type, dy, filter, op.getOutputDims(), swapLetters(op.getFilterDims()),
                               op.getInputDims(), windows, reverse, f.groups(), 1);
   if (f.batchGroups > 1)
@@ -114,9 +107,9 @@ static Value filterGradient(const Forward &f, Value dy, OpBuilder &b, Location l
   }
   auto filterType = op.getFilter().getType();
   auto type = RankedTensorType::get(shape, filterType.getElementType());
-  Value dw = makeGradientConv(b, loc, type, op.getInput(), dy, swapLetters(op.getInputDims()),
-                              swapLetters(op.getOutputDims()), swapLetters(op.getFilterDims()), windows, reverse,
-                              f.batchGroups, f.featureGroups);
+  Value dw =
+      makeGradientConv(b, loc, type, op.getInput(), dy, swapLetters(op.getInputDims()), swapLetters(op.getOutputDims()),
+                       swapLetters(op.getFilterDims()), windows, reverse, f.batchGroups, f.featureGroups);
   if (type != filterType) {
     SmallVector<OpFoldResult> offsets(shape.size(), b.getIndexAttr(0)), strides(shape.size(), b.getIndexAttr(1));
     SmallVector<OpFoldResult> sizes;
@@ -137,12 +130,13 @@ LogicalResult ringconv::pullBack(ConvOp op, Value dy, Gradients &gradients) {
   // Products are of the operands' type, as forward.
   Value factor = nothing ? dy : convertTo(b, loc, dy, op.getInput().getType().getElementType());
   auto zeros = [&](Value v) { return makeConstant(b, loc, v.getType(), 0); };
-  // dw and db side by side: their sums travel together.
+  // dx first: its interior is computed while the halo of dy travels. dw and db
+  // side by side: their sums travel together.
+  if (gradients.wants(op.getInput()))
+    gradients.addLike(op.getInput(), nothing ? zeros(op.getInput()) : inputGradient(f, factor, b, loc));
   if (gradients.wants(op.getFilter()))
     gradients.addLike(op.getFilter(), nothing ? zeros(op.getFilter()) : filterGradient(f, factor, b, loc));
   if (bias && gradients.wants(bias))
     gradients.addLike(bias, empty(dy) ? zeros(bias) : sumAllBut(b, loc, dy, dimOf(op.getOutputDims(), kFeature)));
-  if (gradients.wants(op.getInput()))
-    gradients.addLike(op.getInput(), nothing ? zeros(op.getInput()) : inputGradient(f, factor, b, loc));
   return success();
 }

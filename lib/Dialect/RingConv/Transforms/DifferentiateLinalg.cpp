@@ -76,13 +76,11 @@ LogicalResult Adjoint::checkOperand(OpOperand &operand) {
 /// d(yields)/d(operand) times the gradients that come last in `args`; null where
 /// the operand has no part in them.
 FailureOr<Value> Adjoint::derive(OpBuilder &b, OpOperand &operand, ValueRange args, ArrayRef<unsigned> flowing) {
-  Block body;
   Block *old = op.getBlock();
   IRMapping map;
   for (auto [from, to] : llvm::zip(old->getArguments(), args))
     map.map(from, to);
   Block *block = b.getInsertionBlock();
-  Operation *before = block->empty() ? nullptr : &block->back();
   for (Operation &inner : old->without_terminator())
     b.clone(inner, map);
   Value source = args[op.getMatchingBlockArgument(&operand).getArgNumber()];
@@ -98,7 +96,6 @@ FailureOr<Value> Adjoint::derive(OpBuilder &b, OpOperand &operand, ValueRange ar
     }
     local.add(map.lookupOrDefault(yielded), args[first + i]);
   }
-  (void)before;
   if (failed(local.run(*block)))
     return failure();
   return local.of(source);
@@ -138,8 +135,7 @@ LogicalResult Adjoint::makeGradient(OpOperand &operand) {
       value = arith::AddFOp::create(b, loc, args.back(), value);
     linalg::YieldOp::create(b, loc, value);
   };
-  auto generic =
-      linalg::GenericOp::create(builder, loc, out.getType(), inputs, out, maps, iterators, body);
+  auto generic = linalg::GenericOp::create(builder, loc, out.getType(), inputs, out, maps, iterators, body);
   if (succeeded(made))
     gradients.addLike(operand.get(), convertTo(builder, loc, generic.getResult(0), element));
   return made;

@@ -102,7 +102,8 @@ LogicalResult ringconv::pullBack(PoolOp op, Value dy, Gradients &gradients) {
   }
   // What is still to be folded is not rounded yet.
   Type element = xType.getElementType();
-  auto type = RankedTensorType::get(shape, llvm::any_of(forward, halo::mapsBorder) ? accumulationType(element) : element);
+  auto type =
+      RankedTensorType::get(shape, llvm::any_of(forward, halo::mapsBorder) ? accumulationType(element) : element);
   // Of one tap each, pads and slices: the largest is the sum.
   PoolKind kind = PoolKind(op.getKind());
   if (kind == PoolKind::Max && llvm::all_of(op.getSize(), [](int64_t k) { return k == 1; }))

@@ -128,9 +128,7 @@ static Value derivative(Operation *op, Value x, Value y, Term t) {
       .Case([&](SinhOp) { return t.apply<CoshOp>(x); })
       .Case([&](CoshOp) { return t.apply<SinhOp>(x); })
       .Case([&](TanhOp) { return t.sub(1, t.square(y)); })
-      .Case([&](ErfOp) {
-        return t.mul(2 / std::sqrt(llvm::numbers::pi), t.apply<ExpOp>(t.neg(t.square(x))));
-      })
+      .Case([&](ErfOp) { return t.mul(2 / std::sqrt(llvm::numbers::pi), t.apply<ExpOp>(t.neg(t.square(x)))); })
       .Default([](Operation *) { return Value(); });
 }
 

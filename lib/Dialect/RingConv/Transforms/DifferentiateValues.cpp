@@ -12,6 +12,13 @@ using namespace mlir;
 using namespace ringconv;
 using utils::IteratorType;
 
+SmallVector<int64_t> ringconv::swapLetters(ArrayRef<int64_t> numbers) {
+  SmallVector<int64_t> swapped;
+  for (int64_t n : numbers)
+    swapped.push_back(n >= 0 ? n : kBatch + kFeature - n);
+  return swapped;
+}
+
 Value ringconv::makeConstant(OpBuilder &b, Location loc, Type type, double value) {
   FloatAttr scalar = b.getFloatAttr(getElementTypeOrSelf(type), value);
   if (auto tensor = dyn_cast<RankedTensorType>(type))

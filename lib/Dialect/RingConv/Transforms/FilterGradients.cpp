@@ -52,13 +52,6 @@ private:
 };
 } // namespace
 
-static SmallVector<int64_t> swapLetters(ArrayRef<int64_t> numbers) {
-  SmallVector<int64_t> swapped;
-  for (int64_t n : numbers)
-    swapped.push_back(n >= 0 ? n : kBatch + kFeature - n);
-  return swapped;
-}
-
 static std::vector<halo::Interval> partsOf(const halo::Cuts &cuts) {
   std::vector<halo::Interval> parts;
   for (int64_t r = 0; r < cuts.parts(); ++r)
@@ -86,8 +79,7 @@ Plans Candidate::plans() {
   SmallVector<int64_t> dims = op.getInputWindowDims();
   for (auto [n, cut] : llvm::enumerate(decision.windows))
     if (cut.cutsTaps)
-      plans[dims[n]] =
-          halo::planRanges(windows[n], cut.input, same(cut.output.part(0), cut.input.parts()), cut.taps);
+      plans[dims[n]] = halo::planRanges(windows[n], cut.input, same(cut.output.part(0), cut.input.parts()), cut.taps);
   return plans;
 }
 
@@ -98,18 +90,19 @@ Plans Candidate::swappedPlans() {
     if (!cut.cutsTaps)
       continue;
     halo::Cuts filter = mesh.cuts(decision.operands[1].dim(dims[n]), windows[n].size);
-    plans[dims[n]] = halo::planRanges(swappedWindow(n), filter, same(cut.output.part(0), filter.parts()),
-                                      partsOf(cut.input));
+    plans[dims[n]] =
+        halo::planRanges(swappedWindow(n), filter, same(cut.output.part(0), filter.parts()), partsOf(cut.input));
   }
   return plans;
 }
 
 static bool sameExchange(const halo::Plan &a, const halo::Plan &b) {
   auto equal = [](const halo::Piece &p, const halo::Piece &q) {
-    return p.side == q.side && p.reverse == q.reverse && p.step == q.step && p.recvPeer == q.recvPeer && p.recvAt == q.recvAt &&
-           p.recvSize == q.recvSize && p.sendPeer == q.sendPeer && p.sendAt == q.sendAt && p.sendSize == q.sendSize;
+    return p.side == q.side && p.reverse == q.reverse && p.step == q.step && p.recvPeer == q.recvPeer &&
+           p.recvAt == q.recvAt && p.recvSize == q.recvSize && p.sendPeer == q.sendPeer && p.sendAt == q.sendAt &&
+           p.sendSize == q.sendSize;
   };
-  return a.low == b.low && a.high == b.high && llvm::equal(a.pieces, b.pieces, equal);
+  return a.low == b.low && a.high == b.high && llvm::equal(a.pieces, b.pieces, equal) && a.fills.empty() && b.fills.empty();
 }
 
 /// True if another convolution reads the filter operand with the same halos.
@@ -141,13 +134,11 @@ int64_t Candidate::bytes(Value operand, const Plans &plans) {
   auto type = cast<RankedTensorType>(operand.getType());
   double read = 1, own = 1;
   for (auto [d, size] : llvm::enumerate(type.getShape())) {
-    int64_t received = 0;
-    if (auto it = plans.find(d); it != plans.end())
-      for (const halo::Piece &piece : it->second.pieces)
-        for (int64_t r = 0; piece.side != halo::Side::Own && r < mesh.mesh.size(); ++r)
-          received += piece.recvPeer.at(r) >= 0 && r < mesh.cuts(analysis.of(operand).dim(d), size).parts()
-                          ? piece.recvSize.at(r)
-                          : 0;
+    int64_t received = 0, parts = mesh.mesh.parts(analysis.of(operand).dim(d).getAxes());
+    auto plan = plans.find(d);
+    for (const halo::Piece &piece : plan == plans.end() ? std::vector<halo::Piece>() : plan->second.pieces)
+      for (int64_t r = 0; piece.side != halo::Side::Own && r < parts; ++r)
+        received += piece.recvPeer.at(r) >= 0 ? piece.recvSize.at(r) : 0;
     read *= double(size + received);
     own *= double(size);
   }
@@ -175,8 +166,12 @@ void Candidate::swap() {
   SmallVector<int64_t> shape(op.getType().getShape()), spatial = op.getResultWindowDims();
   int64_t batch = dimOf(op.getOutputDims(), kBatch), feature = dimOf(op.getOutputDims(), kFeature);
   int64_t groups = op.getBatchGroupCount();
-  raise::Conv conv{op.getFilter(), op.getInput(), {}, raise::Names(op.getFilterDims()),
-                   raise::Names(op.getInputDims()), raise::Names(swapLetters(op.getOutputDims()))};
+  raise::Conv conv{op.getFilter(),
+                   op.getInput(),
+                   {},
+                   raise::Names(op.getFilterDims()),
+                   raise::Names(op.getInputDims()),
+                   raise::Names(swapLetters(op.getOutputDims()))};
   for (size_t n = 0; n < windows.size(); ++n)
     conv.windows.push_back(swappedWindow(n));
   // One group's filter outputs are the batch, all batches the features.

@@ -51,7 +51,7 @@ static LogicalResult lowerStart(StartOp op) {
   ArrayRef<Value> rest = slabs;
   for (auto [input, attr] : llvm::zip(op.getInputs(), op.getDims())) {
     SmallVector<HaloDimAttr> dims(cast<ArrayAttr>(attr).getAsRange<HaloDimAttr>());
-    size_t count = 2 * llvm::count_if(dims, [](HaloDimAttr dim) { return dim.hasSlabs(); });
+    size_t count = countSlabs(cast<ArrayAttr>(attr));
     lowerExchange(ix, input, dims, rest.take_front(count), wait);
     rest = rest.drop_front(count);
   }

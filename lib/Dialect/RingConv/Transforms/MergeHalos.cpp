@@ -22,10 +22,30 @@ static WaitOp waitOf(StartOp start) {
   return dyn_cast<WaitOp>(*start.getToken().user_begin());
 }
 
-/// True if `earlier` has all that `later` exchanges in its slabs.
-static bool serves(StartOp earlier, StartOp later) {
-  return earlier.getInputs() == later.getInputs() && earlier.getDims() == later.getDims() &&
-         earlier.getMesh() == later.getMesh();
+/// The same slabs from the same messages; which outputs read them is another
+/// matter.
+static bool sameExchange(Attribute a, Attribute b) {
+  auto withoutEdges = [](Attribute attr) {
+    auto dim = cast<HaloDimAttr>(attr);
+    return HaloDimAttr::get(dim.getContext(), dim.getDim(), dim.getAxes(), dim.getLow(), dim.getHigh(), {},
+                            dim.getPieces(), dim.getFills());
+  };
+  return llvm::equal(cast<ArrayAttr>(a), cast<ArrayAttr>(b),
+                     [&](Attribute x, Attribute y) { return withoutEdges(x) == withoutEdges(y); });
+}
+
+/// Where the slabs of `earlier` begin that hold all that `later` exchanges, of
+/// one value; nothing if there are none.
+static std::optional<size_t> findServed(StartOp earlier, StartOp later) {
+  if (earlier.getMesh() != later.getMesh() || later.getInputs().size() != 1)
+    return std::nullopt;
+  size_t slab = 0;
+  for (auto [input, dims] : llvm::zip(earlier.getInputs(), earlier.getDims())) {
+    if (input == later.getInputs()[0] && sameExchange(dims, later.getDims()[0]))
+      return slab;
+    slab += countSlabs(cast<ArrayAttr>(dims));
+  }
+  return std::nullopt;
 }
 
 /// The slabs of `start` with all they need, if they can be made at `point`.
@@ -100,15 +120,18 @@ private:
 
   bool join(StartOp start, WaitOp wait, SmallVectorImpl<StartOp> &kept) {
     DominanceInfo dominance(getOperation());
-    for (StartOp &earlier : kept) {
+    for (StartOp earlier : kept) {
       WaitOp earlierWait = waitOf(earlier);
-      if (serves(earlier, start) && dominance.properlyDominates(earlierWait, wait)) {
-        wait.replaceAllUsesWith(earlierWait.getResults());
-        wait.erase();
-        start.erase();
-        ++numShared;
-        return true;
-      }
+      std::optional<size_t> slab = findServed(earlier, start);
+      if (!slab || !dominance.properlyDominates(earlierWait, wait))
+        continue;
+      wait.replaceAllUsesWith(earlierWait.getResults().slice(*slab, wait.getNumResults()));
+      wait.erase();
+      start.erase();
+      ++numShared;
+      return true;
+    }
+    for (StartOp &earlier : kept) {
       bool ready = earlier.getMesh() == start.getMesh() && llvm::all_of(start.getInputs(), [&](Value input) {
                      return dominance.properlyDominates(input, earlier);
                    });

@@ -212,10 +212,10 @@ private:
     LocalOp local(op);
     WaitOp wait = local.halos().empty() ? WaitOp() : local.halos()[0].getDefiningOp<WaitOp>();
     // Several users of one exchange: the first waits, the others find it done.
-    if (!wait || wait->getBlock() != op->getBlock())
+    if (!wait || wait->getBlock() != op->getBlock() || !isFirstUser(op, wait))
       return;
     auto start = wait.getToken().getDefiningOp<StartOp>();
-    if (!start || llvm::any_of(wait->getUsers(), [&](Operation *user) { return user != op; }))
+    if (!start)
       return;
     SmallVector<EdgeDim> edges;
     if (!findEdges(local, start, wait, edges)) {
@@ -228,15 +228,30 @@ private:
     ++numSplit;
   }
 
+  static bool isFirstUser(Operation *op, WaitOp wait) {
+    return llvm::all_of(wait->getUsers(), [&](Operation *user) {
+      return user == op || (user->getBlock() == op->getBlock() && op->isBeforeInBlock(user));
+    });
+  }
+
+  /// The edges are those of the operation that the exchange was made for; others
+  /// may share it.
+  static bool isMadeFor(LocalOp local, StartOp start, size_t input) {
+    std::optional<ArrayRef<int64_t>> made = start.getReport();
+    IntegerAttr report = local.visit([](auto op) { return op.getReportAttr(); });
+    return made && report && input < made->size() && (*made)[input] == report.getInt();
+  }
+
   bool findEdges(LocalOp local, StartOp start, WaitOp wait, SmallVectorImpl<EdgeDim> &edges) {
     // The slabs of this operation are those of one input of the start.
     size_t first = cast<OpResult>(local.halos()[0]).getResultNumber(), input = 0;
     for (size_t seen = 0; input < start.getDims().size(); ++input) {
       if (seen == first)
         break;
-      for (auto dim : cast<ArrayAttr>(start.getDims()[input]).getAsRange<HaloDimAttr>())
-        seen += dim.hasSlabs() ? 2 : 0;
+      seen += countSlabs(cast<ArrayAttr>(start.getDims()[input]));
     }
+    if (!isMadeFor(local, start, input))
+      return false;
     double interior = 1, all = 1;
     int64_t last = int64_t(local.stride().size()) - 1;
     for (auto dim : cast<ArrayAttr>(start.getDims()[input]).getAsRange<HaloDimAttr>()) {

@@ -80,15 +80,20 @@ static std::string labelOf(WindowedOpInterface op) {
   return text;
 }
 
+static int64_t bytesOf(RankedTensorType type) { return (type.getElementTypeBitWidth() + 7) / 8; }
+
+std::vector<int64_t> Partitioner::meshPositions(ArrayRef<StringAttr> axes) {
+  std::vector<int64_t> positions;
+  for (StringAttr axis : axes)
+    positions.push_back(mesh.mesh.axisIndex(axis.getValue()));
+  return positions;
+}
+
 TensorReport Partitioner::reportTensor(RankedTensorType type, ShardingAttr sharding) {
-  TensorReport tensor{type.getShape().vec(), {}, (type.getElementTypeBitWidth() + 7) / 8, {}};
+  TensorReport tensor{type.getShape().vec(), {}, {}, bytesOf(type)};
   llvm::raw_string_ostream(tensor.elementType) << type.getElementType();
-  for (auto [dim, size] : llvm::zip(sharding.getDims(), type.getShape())) {
-    halo::MeshDim &made = tensor.dims.emplace_back();
-    for (StringAttr axis : dim.getAxes())
-      made.axes.push_back(mesh.mesh.axisIndex(axis.getValue()));
-    made.bounds = halo::Table::of(mesh.cuts(dim, size).bounds);
-  }
+  for (auto [dim, size] : llvm::zip(sharding.getDims(), type.getShape()))
+    tensor.dims.push_back({meshPositions(dim.getAxes()), halo::Table::of(mesh.cuts(dim, size).bounds)});
   return tensor;
 }
 
@@ -158,23 +163,6 @@ static void excludeIdle(WindowedOpInterface op, const Decision &decision, const 
   }
 }
 
-/// By dimension of the input.
-static std::vector<halo::MeshDim> reportExchange(const TensorReport &input, ArrayRef<ExchangedDim> dims,
-                                                 MeshAttr mesh) {
-  std::vector<halo::MeshDim> exchange = input.dims;
-  for (const ExchangedDim &dim : dims) {
-    halo::MeshDim &made = exchange[dim.attr.getDim()];
-    made.pieces = dim.plan.pieces;
-    made.low = dim.plan.low;
-    made.high = dim.plan.high;
-    made.circular = dim.circular;
-    made.countedAxes.emplace();
-    for (StringAttr axis : dim.attr.getAxes())
-      made.countedAxes->push_back(mesh.axisIndex(axis.getValue()));
-  }
-  return exchange;
-}
-
 FailureOr<LocalWindows> Partitioner::makeWindows(WindowedOpInterface op, const Decision &decision,
                                                  ArrayRef<Value> operands) {
   LocalWindows local;
@@ -184,7 +172,9 @@ FailureOr<LocalWindows> Partitioner::makeWindows(WindowedOpInterface op, const D
   ShardingAttr inputSharding = decision.operands[0] ? decision.operands[0] : analysis.of(op->getOperand(0));
   WindowReport entry{labelOf(op), locationText(op->getLoc()), false, {},
                      reportTensor(cast<RankedTensorType>(op->getOperand(0).getType()), inputSharding),
-                     reportTensor(cast<RankedTensorType>(op->getResult(0).getType()), decision.results[0]), {}};
+                     reportTensor(cast<RankedTensorType>(op->getResult(0).getType()), decision.results[0]), 0, {}};
+  for (Value operand : op->getOperands().take_front(op.getNumWindowedOperands()))
+    entry.exchangedBytes += bytesOf(cast<RankedTensorType>(operand.getType()));
   std::vector<ExchangedDim> dims;
   for (auto [n, cut] : llvm::enumerate(decision.windows)) {
     int64_t d = inputDims[n];
@@ -202,22 +192,22 @@ FailureOr<LocalWindows> Partitioner::makeWindows(WindowedOpInterface op, const D
     }
     if (cut.axes.empty())
       continue;
-    WindowDimReport dim{d, mesh.mesh.parts(cut.axes), {}, plan.ownBegin, plan.ownEnd, plan.needBegin, plan.needEnd};
-    for (StringAttr axis : cut.axes)
-      dim.axes.push_back(mesh.mesh.axisIndex(axis.getValue()));
-    entry.dims.push_back(std::move(dim));
+    entry.dims.push_back({d, mesh.mesh.parts(cut.axes), meshPositions(cut.axes), plan.ownBegin, plan.ownEnd,
+                          plan.needBegin, plan.needEnd});
   }
   if (local.haloDims.empty())
     dims.clear();
   else
     excludeIdle(op, decision, mesh, dims);
   entry.exchanges = !dims.empty();
-  entry.exchange = reportExchange(entry.input, dims, mesh.mesh);
+  llvm::sort(dims, [](auto &a, auto &b) { return a.attr.getDim() < b.attr.getDim(); });
+  for (const ExchangedDim &dim : dims)
+    entry.exchange.push_back({dim.attr.getDim(), meshPositions(dim.attr.getAxes()), dim.plan.pieces, dim.plan.low,
+                              dim.plan.high, dim.circular});
   local.report = builder.getI64IntegerAttr(report.windows.size());
   report.windows.push_back(std::move(entry));
   if (dims.empty())
     return local;
-  llvm::sort(dims, [](auto &a, auto &b) { return a.attr.getDim() < b.attr.getDim(); });
   llvm::sort(local.haloDims);
   SmallVector<HaloDimAttr> attrs = llvm::map_to_vector(dims, [](ExchangedDim &dim) { return dim.attr; });
   for (Value input : operands.take_front(op.getNumWindowedOperands()))

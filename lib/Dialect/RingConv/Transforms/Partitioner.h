@@ -35,6 +35,7 @@ private:
   mlir::FailureOr<LocalWindows> makeWindows(WindowedOpInterface op, const Decision &decision,
                                             llvm::ArrayRef<mlir::Value> operands);
   halo::Plan planWindow(const halo::Window &window, const WindowCut &cut);
+  std::vector<int64_t> meshPositions(llvm::ArrayRef<mlir::StringAttr> axes);
   TensorReport reportTensor(mlir::RankedTensorType type, ShardingAttr sharding);
   llvm::SmallVector<mlir::Value> exchange(mlir::Location loc, mlir::Value input, llvm::ArrayRef<HaloDimAttr> dims,
                                           mlir::IntegerAttr id);

@@ -80,6 +80,14 @@ static bool needsWorkBehind(Operation *op, Operation *point) {
   return false;
 }
 
+/// True if something behind which a sum may travel stands between two operations.
+static bool hasWorkBetween(Operation *first, Operation *last, ArrayRef<Operation *> readers) {
+  for (Operation *op = first->getNextNode(); op != last; op = op->getNextNode())
+    if (op->getNumOperands() && !llvm::is_contained(readers, op))
+      return true;
+  return false;
+}
+
 namespace {
 struct StartReductionsPass : ringconv::impl::StartReductionsPassBase<StartReductionsPass> {
   void runOnOperation() override {
@@ -128,8 +136,7 @@ private:
     }
     llvm::sort(readers, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
     readers.erase(llvm::unique(readers), readers.end());
-    bool behindWork = last->getNextNode() != barrier;
-    if (bucket.size() == 1 && !behindWork)
+    if (bucket.size() == 1 && !hasWorkBetween(last, barrier, readers))
       return;
     OpBuilder b(last);
     SmallVector<Value> inits;

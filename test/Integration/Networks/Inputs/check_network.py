@@ -16,7 +16,8 @@ import onnx
 import onnxruntime
 
 from networks import NETWORKS
-from ringconv.import_onnx import import_model, weights
+from ringconv.import_onnx import import_model
+from ringconv.network import weights
 
 
 def reference(model, x):

@@ -17,7 +17,8 @@ import warnings
 import numpy as np
 from onnx import helper, numpy_helper
 
-from ringconv.import_onnx import ImportFailure, import_model, operators, weights
+from ringconv.import_onnx import ImportFailure, import_model, operators
+from ringconv.network import weights
 
 # Operators whose other inputs are data: they stay inputs. Of all others only the
 # first input is data, the rest is known when a network is imported.

@@ -168,6 +168,19 @@ def PrepareBuffersPass : Pass<"ringconv-prepare-buffers", "::mlir::func::FuncOp"
 
 // ===--- from upstream dialects -------------------------------------------=== //
 
+def ExportShardPass : Pass<"ringconv-export-shard", "::mlir::ModuleOp"> {
+  let summary = "our mesh and shardings to upstream's shard dialect";
+  let description = [{
+    The way back from `ringconv-raise`, for passes that know upstream's
+    annotations: `ringconv.mesh` becomes a `shard.grid` (names of axes are lost,
+    their order stays), the shardings of arguments and results and
+    `ringconv.reshard` become `shard.shard`. Cuts that are not even become
+    `sharded_dims_offsets`. `device_ids` have no counterpart: an error. Other
+    operations and attributes stay. Before: a program as a user writes it.
+  }];
+  let dependentDialects = ["::mlir::shard::ShardDialect"];
+}
+
 def RaisePass : Pass<"ringconv-raise", "::mlir::ModuleOp"> {
   let summary = "upstream convolutions, pools, pads, slices and shardings to ours";
   let description = [{

@@ -24,8 +24,8 @@ struct WindowDimReport {
 struct TensorReport {
   std::vector<int64_t> shape;
   std::string elementType;
-  int64_t elementBytes = 0;
   std::vector<halo::MeshDim> dims; ///< one per dimension
+  int64_t elementBytes = 0;
 };
 
 struct WindowReport {
@@ -33,8 +33,8 @@ struct WindowReport {
   bool exchanges = false;
   std::vector<WindowDimReport> dims;
   TensorReport input, result;
-  /// The exchange that the operation makes of its input, by dimension.
-  std::vector<halo::MeshDim> exchange;
+  int64_t exchangedBytes = 0;              ///< per element: of the input and what travels with it
+  std::vector<halo::ExchangeDim> exchange; ///< of the input, for this operation
 };
 
 /// Entry i belongs to the operations with attribute `report = i`.

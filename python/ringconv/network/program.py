@@ -11,159 +11,10 @@ from typing import Optional
 
 import numpy as np
 
-MLIR_TYPES = {
-    "float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16", "int8": "i8", "int32": "i32",
-    "int64": "i64", "bool": "i1"
-}
+from .body import Body, Scalar
+from .values import Const, Tensor, element_type, literal, tensor_type
+
 LARGEST_INLINE = 8  # elements of a constant that is not a splat
-
-
-class ImportFailure(Exception):
-    """What cannot be imported, and where; one line for the user."""
-
-
-@dataclass(frozen=True)
-class Tensor:
-    name: str  # %3
-    shape: tuple
-    dtype: np.dtype
-
-    @property
-    def type(self):
-        return tensor_type(self.shape, self.dtype)
-
-    @property
-    def rank(self):
-        return len(self.shape)
-
-
-@dataclass(eq=False)
-class Const:
-    array: np.ndarray
-    name: str = ""  # of the initializer
-
-    @property
-    def shape(self):
-        return self.array.shape
-
-    @property
-    def rank(self):
-        return self.array.ndim
-
-    @property
-    def dtype(self):
-        return self.array.dtype
-
-
-def element_type(dtype):
-    name = MLIR_TYPES.get(np.dtype(dtype).name)
-    if name is None:
-        raise ImportFailure(f"element type {np.dtype(dtype).name} is not supported")
-    return name
-
-
-def tensor_type(shape, dtype):
-    return "tensor<" + "".join(f"{n}x" for n in shape) + element_type(dtype) + ">"
-
-
-def literal(value, dtype):
-    """A scalar as an MLIR literal without its type, exact."""
-    dtype = np.dtype(dtype)
-    if dtype == np.bool_:
-        return "true" if value else "false"
-    if dtype.kind in "iu":
-        return str(int(value))
-    value = np.asarray(value, dtype)
-    if not np.isfinite(value):
-        return "0x" + value.tobytes()[::-1].hex().upper()
-    text = repr(float(value))
-    if "." not in text:
-        text = text.replace("e", ".0e") if "e" in text else text + ".0"
-    return text
-
-
-def is_float(dtype):
-    return np.dtype(dtype).kind == "f" or np.dtype(dtype).name == "bfloat16"
-
-
-@dataclass(frozen=True)
-class Scalar:
-    name: str
-    dtype: np.dtype
-
-
-class Body:
-    """The region of a `linalg.generic`: operations on scalars."""
-
-    def __init__(self):
-        self.lines = []
-
-    def _emit(self, dtype, text):
-        name = f"%s{len(self.lines)}"
-        self.lines.append(f"  {name} = {text}")
-        return Scalar(name, np.dtype(dtype))
-
-    def const(self, value, dtype):
-        kind = element_type(dtype)
-        suffix = "" if kind == "i1" else f" : {kind}"
-        return self._emit(dtype, f"arith.constant {literal(value, dtype)}{suffix}")
-
-    def op(self, name, *args):
-        """An operation whose operands and result have one type."""
-        kind = element_type(args[0].dtype)
-        return self._emit(args[0].dtype, f"{name} {', '.join(a.name for a in args)} : {kind}")
-
-    def arith(self, word, a, b):
-        """add, sub, mul, div, maximum, minimum: of floats or signed integers."""
-        if is_float(a.dtype):
-            return self.op(f"arith.{word}f", a, b)
-        word = {"div": "divs", "maximum": "maxs", "minimum": "mins"}.get(word, word)
-        return self.op(f"arith.{word}i", a, b)
-
-    def add(self, a, b):
-        return self.arith("add", a, b)
-
-    def sub(self, a, b):
-        return self.arith("sub", a, b)
-
-    def mul(self, a, b):
-        return self.arith("mul", a, b)
-
-    def div(self, a, b):
-        return self.arith("div", a, b)
-
-    def compare(self, word, a, b):
-        """word: eq, gt, ge, lt, le."""
-        kind = element_type(a.dtype)
-        if is_float(a.dtype):
-            return self._emit(np.bool_, f"arith.cmpf o{word}, {a.name}, {b.name} : {kind}")
-        word = word if word == "eq" else "s" + word
-        return self._emit(np.bool_, f"arith.cmpi {word}, {a.name}, {b.name} : {kind}")
-
-    def select(self, condition, a, b):
-        return self._emit(a.dtype,
-                          f"arith.select {condition.name}, {a.name}, {b.name} : {element_type(a.dtype)}")
-
-    def cast(self, a, dtype):
-        dtype = np.dtype(dtype)
-        if a.dtype == dtype:
-            return a
-        if dtype == np.bool_:
-            zero = self.const(0, a.dtype)
-            word = "arith.cmpf une" if is_float(a.dtype) else "arith.cmpi ne"
-            return self._emit(dtype, f"{word}, {a.name}, {zero.name} : {element_type(a.dtype)}")
-        if is_float(a.dtype) and is_float(dtype):
-            word = "extf" if dtype.itemsize > a.dtype.itemsize else "truncf"
-        elif is_float(a.dtype):
-            word = "fptosi"
-        elif is_float(dtype):
-            word = "uitofp" if a.dtype == np.bool_ else "sitofp"
-        elif a.dtype == np.bool_:
-            word = "extui"
-        else:
-            word = "extsi" if dtype.itemsize > a.dtype.itemsize else "trunci"
-        return self._emit(
-            dtype, f"arith.{word} {a.name} : {element_type(a.dtype)} to {element_type(dtype)}")
 
 
 @dataclass(eq=False)
@@ -269,6 +120,10 @@ class Program:
         self.arguments[-1].weight = name.replace("\\", "/").replace('"', "'")
         return tensor
 
+    @staticmethod
+    def type_of(shape, dtype):
+        return tensor_type(shape, dtype)
+
     # ---- operations ----
     def empty(self, shape, dtype):
         return self.emit(shape, dtype, [], f"tensor.empty() : {tensor_type(shape, dtype)}")
@@ -356,6 +211,19 @@ class Program:
             shape, x.dtype, [x], f"ringconv.pool {kind} {'count_padding ' if count_padding else ''}{x.name} "
             f"dims {dims} -> {dims} {window_text(words, with_size=True)} : {x.type} -> {tensor_type(shape, x.dtype)}")
 
+    def pad(self, x, windows, value):
+        """x with `value` around it (and in holes). A pool finds nothing there and
+        gives 0 or -inf; for other values the same pool of ones says where."""
+        if value == -np.inf:
+            return self.pool("max", x, windows)
+        padded = self.pool("sum", x, windows)
+        if value == 0:
+            return padded
+        mask = self.pool("sum", self.tensor(Const(np.ones(x.shape, x.dtype))), windows)
+        return self.elementwise(
+            [padded, mask], x.dtype,
+            lambda b, v, m: b.select(b.compare("gt", m, b.const(0, x.dtype)), v, b.const(value, x.dtype)))
+
     def conv(self, x, w, bias, windows, groups=1):
         """x [b, f, spatial…], w [o, i, spatial…]; windows of the spatial dimensions."""
         spatial = [str(n) for n in range(len(windows))]
@@ -424,13 +292,17 @@ class Program:
         self.ops = kept[::-1]
         self.arguments = [a for a in self.arguments if a.data is None or a.tensor.name in live]
 
-    def text(self, mesh, results, names):
-        """mesh: the text of the mesh, or None. Dead operations must be gone."""
+    def text(self, mesh, results, names, inline=False):
+        """mesh: the text of the mesh, or None. inline: parameters become constants,
+        their data resources of the text. Dead operations must be gone."""
         lines = [f"ringconv.mesh @mesh = {mesh}"] if mesh else []
+        constants = [a for a in self.arguments if inline and a.data is not None]
         arguments = ",\n    ".join(f"{a.tensor.name}: {a.tensor.type} {{{', '.join(a.attributes)}}}"
-                                   for a in self.arguments)
+                                   for a in self.arguments if not inline or a.data is None)
         types = ", ".join(f'{r.type} {{ringconv.name = "{n}"}}' for r, n in zip(results, names))
         lines.append(f"func.func @main(\n    {arguments})\n    -> ({types}) {{")
+        lines += [f"  {a.tensor.name} = arith.constant dense_resource<w{n}> : {a.tensor.type}"
+                  for n, a in enumerate(constants)]
         location = None
         for op in self.ops:
             if op.location != location:
@@ -438,11 +310,20 @@ class Program:
                 location = op.location
             lines.append("  " + op.text)
         lines.append(f"  return {', '.join(r.name for r in results)} : {', '.join(r.type for r in results)}")
-        return "\n".join(lines) + "\n}\n"
+        text = "\n".join(lines) + "\n}\n"
+        return text + _resources(constants) if constants else text
 
     def weights(self):
         """Name -> data of the parameters, in the order of the arguments."""
         return {a.weight: a.data for a in self.arguments if a.data is not None}
+
+
+def _resources(constants):
+    """Blobs of the text format: four bytes of alignment, then the data."""
+    blobs = ",\n".join(
+        f'      w{n}: "0x{(16).to_bytes(4, "little").hex()}{np.ascontiguousarray(a.data).tobytes().hex()}"'
+        for n, a in enumerate(constants))
+    return "{-#\n  dialect_resources: {\n    builtin: {\n" + blobs + "\n    }\n  }\n#-}\n"
 
 
 def _nested(array):
