@@ -244,6 +244,11 @@ private:
 };
 } // namespace
 
+/// The second operand of a broadcast only gives its shape.
+static std::vector<int> operandsRead(const Op &op) {
+  return op.kind == Kind::Broadcast ? std::vector<int>{op.operands[0]} : op.operands;
+}
+
 std::vector<int> randprog::gradientArguments(const Program &p) {
   std::vector<int> marked, floats;
   for (size_t i = 0; i < p.arguments.size(); ++i) {
@@ -263,7 +268,7 @@ std::vector<Tensor> randprog::gradients(const Program &p, const std::vector<Tens
   for (int argument : sources)
     wanted[argument] = true;
   for (int v = int(p.arguments.size()); v < p.numValues(); ++v)
-    for (int operand : p.ops[v - p.arguments.size()].operands)
+    for (int operand : operandsRead(p.ops[v - p.arguments.size()]))
       wanted[v] = wanted[v] || wanted[operand];
   Backward backward(p, env, wanted);
   for (size_t i = 0; i < p.results.size(); ++i)
