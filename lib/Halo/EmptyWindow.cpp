@@ -23,7 +23,9 @@ static bool readsElement(const Window &w, int64_t size, int64_t o) {
 /// those that touch an end, and one period, decide.
 std::optional<int64_t> ringconv::halo::firstEmptyWindow(const Window &w, int64_t size) {
   int64_t outputs = numOutputs(w, size);
-  if (outputs > 0 && !readsElement(w, size, 0))
+  if (outputs <= 0)
+    return std::nullopt;
+  if (!readsElement(w, size, 0))
     return 0;
   if (w.dilation == 1 && w.size >= w.baseDilation) {
     int64_t behind = floorDiv((size - 1) * w.baseDilation + w.padLow, w.stride) + 1;
