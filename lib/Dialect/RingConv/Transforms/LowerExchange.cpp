@@ -19,6 +19,7 @@
 #include "LowerStart.h"
 #include "ringconv/Halo/Mesh.h"
 
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
@@ -74,6 +75,7 @@ public:
     }
   }
 
+  void clearSlabs();
   void makeMessages();
   void makeFills();
 
@@ -263,6 +265,20 @@ void ExchangeLowering::send(ArrayRef<Pieces> chosen) {
 // Copies
 // ===--------------------------------------------------------------------=== //
 
+/// Copies take whole boxes along, also corners that no message fills because no
+/// window reads them: those hold zeros.
+void ExchangeLowering::clearSlabs() {
+  bool anyFill = llvm::any_of(dims, [](const Dim &dim) { return !dim.attr.getFills().empty(); });
+  if (!anyFill || llvm::count_if(dims, [](const Dim &dim) { return dim.attr.hasSlabs(); }) < 2)
+    return;
+  Value zero = arith::ConstantOp::create(
+      ix.b, ix.loc, ix.b.getZeroAttr(cast<MemRefType>(shard.getType()).getElementType()));
+  for (const Dim &dim : dims)
+    for (auto [slab, size] : {std::pair(dim.low, dim.attr.getLow()), std::pair(dim.high, dim.attr.getHigh())})
+      if (size > 0)
+        linalg::FillOp::create(ix.b, ix.loc, zero, slab);
+}
+
 /// Dimension by dimension: what is copied along one has been completed along
 /// the earlier ones, and is what later ones copy.
 void ExchangeLowering::makeFills() {
@@ -355,6 +371,8 @@ void ringconv::lowerExchange(Indices &ix, Value shard, ArrayRef<HaloDimAttr> dim
   ExchangeLowering lowering(ix, shard, dims, slabs);
   lowering.makeMessages();
   OpBuilder::InsertionGuard guard(ix.b);
+  ix.b.setInsertionPoint(ix.b.getInsertionBlock()->getParentOp());
+  lowering.clearSlabs();
   ix.b.setInsertionPointAfter(wait);
   lowering.makeFills();
 }

@@ -51,8 +51,8 @@ struct Indices {
 /// Positions of axes in the mesh.
 std::vector<int64_t> axisNumbers(MeshAttr mesh, llvm::ArrayRef<mlir::StringAttr> axes);
 
-/// The messages of an exchange go into the group at `ix`, its copies behind
-/// `wait`.
+/// The messages of an exchange go into the group at `ix`, what clears its slabs
+/// before it, its copies behind `wait`.
 void lowerExchange(Indices &ix, mlir::Value shard, llvm::ArrayRef<HaloDimAttr> dims, llvm::ArrayRef<mlir::Value> slabs,
                    mlir::Operation *wait);
 /// The messages of a redistribution.
