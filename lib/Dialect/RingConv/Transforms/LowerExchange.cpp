@@ -265,11 +265,11 @@ void ExchangeLowering::send(ArrayRef<Pieces> chosen) {
 // Copies
 // ===--------------------------------------------------------------------=== //
 
-/// Copies take whole boxes along, also corners that no message fills because no
-/// window reads them: those hold zeros.
+/// Copies take along all that stands beside, also what no message fills because
+/// no window reads it: that is 0.
 void ExchangeLowering::clearSlabs() {
   bool anyFill = llvm::any_of(dims, [](const Dim &dim) { return !dim.attr.getFills().empty(); });
-  if (!anyFill || llvm::count_if(dims, [](const Dim &dim) { return dim.attr.hasSlabs(); }) < 2)
+  if (!anyFill || dims.size() < 2)
     return;
   Value zero = arith::ConstantOp::create(
       ix.b, ix.loc, ix.b.getZeroAttr(cast<MemRefType>(shard.getType()).getElementType()));

@@ -149,8 +149,8 @@ def LowerStartPass : Pass<"ringconv-lower-start", "::mlir::func::FuncOp"> {
     After bufferization. Each piece of an exchange becomes a `ringconv.recv` into
     a slab and a `ringconv.send` from the shard inside one `ringconv.group`;
     redistributions become a group with loops over the ranks, and its wait.
-    Border modes add copies behind the wait, and in several dimensions fill the
-    slabs with 0 before the group.
+    Border modes add copies behind the wait, and where the
+    exchange has several dimensions clear the slabs before the group.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
                            "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
