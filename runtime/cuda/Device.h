@@ -42,6 +42,7 @@ typedef struct rcrt_cuda {
   bool connected, borrowed;  /* borrowed: communicator 0 is the caller's */
   int64_t rank;              /* in communicator 0 */
   rcrt_device_exchange *exchanges;
+  struct rcrt_cudnn *cudnn; /* NULL where the program does not use it */
   void *pinned; /* small values on their way to the host */
   const ringconv_options *options;
   ringconv_options options_copy;
