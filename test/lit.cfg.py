@@ -27,7 +27,7 @@ bin_dir = os.path.join(config.ringconv_build_root, "bin")
 lib_dir = os.path.join(config.ringconv_build_root, "lib")
 
 # ---- Tools: names in RUN lines become absolute paths ----
-llvm_config.with_system_environment(["HOME", "TMP", "TEMP", "TMPDIR"])
+llvm_config.with_system_environment(["HOME", "TMP", "TEMP", "TMPDIR", "SLURM_CONF"])
 roundtrip = lit_config.params.get("roundtrip", "0") != "0"
 tools = [
     ToolSubst("ringconv-opt", extra_args=["--verify-roundtrip"] if roundtrip else [], unresolved="ignore"),
@@ -107,6 +107,12 @@ for implementation, mark, flags in (
             config.available_features.add(f"mpi-{implementation}")
     elif level != "quick":
         left_out(f"tests under {implementation} (no launcher or no {os.path.basename(library)})")
+
+if shutil.which("srun") and "UP" in (answers("scontrol", "ping") or ""):
+    if level != "quick":
+        config.available_features.add("srun")
+elif level != "quick":
+    left_out("tests under srun (no controller answers; scripts/slurm.sh starts one)")
 
 cuda = [os.path.join(os.environ[v], "bin") for v in ("CUDA_HOME", "CUDA_PATH") if v in os.environ]
 cuda += ["/usr/local/cuda/bin"]
