@@ -13,7 +13,9 @@ dir=$(cd "$2" && pwd)
 
 stop() {
   for name in slurmd slurmctld munged; do
-    [ ! -f "$dir/$name.pid" ] || kill "$(cat "$dir/$name.pid")" 2> /dev/null || true
+    [ -f "$dir/$name.pid" ] || continue
+    pid=$(cat "$dir/$name.pid")
+    while kill "$pid" 2> /dev/null; do sleep 0.2; done
     rm -f "$dir/$name.pid"
   done
 }
