@@ -76,6 +76,7 @@ FailureOr<OwningOpRef<ModuleOp>> ringconv::partitionModule(ModuleOp module, cons
     return failure();
   OwningOpRef<ModuleOp> copy = copyFor(module, *entry);
   PassManager pm(module.getContext());
+  pm.enableVerifier(!options.quick);
   PartitionOptions partition;
   partition.mesh = options.mesh;
   partition.mergeHalos = options.mergeHalos;
@@ -189,6 +190,7 @@ static LogicalResult lowerForHost(ModuleOp local, const CompileOptions &options,
   host.count = options.countMultiplyAdds;
   host.vectorWidth = StringRef(info.cpuFeatures).contains("avx512f") ? 16 : 8;
   PassManager pm(local.getContext());
+  pm.enableVerifier(!options.quick);
   buildBufferizePipeline(pm);
   buildHostLoweringPipeline(pm, host);
   return pm.run(local);
@@ -237,6 +239,7 @@ static LogicalResult lowerForCuda(ModuleOp local, const CompileOptions &options,
   cuda.cudnn = options.localConv == "cudnn";
   cuda.cudnnWorkspace = options.cudnnWorkspace;
   PassManager pm(local.getContext());
+  pm.enableVerifier(!options.quick);
   buildBufferizePipeline(pm, /*frees=*/false);
   buildCudaLoweringPipeline(pm, cuda);
   if (failed(pm.run(local)))
@@ -299,6 +302,8 @@ FailureOr<CompiledProgram> ringconv::compileProgram(ModuleOp module, const Compi
     if (llvm::Linker::linkModules(**llvmModule, std::move(*reference)))
       return emitError(module.getLoc()) << "the reference program cannot be linked", failure();
   }
+  if (options.quick)
+    (*machine)->setOptLevel(llvm::CodeGenOptLevel::None);
   version::setTarget(**llvmModule, **machine);
   emitProgram(**llvmModule, *info, options.reference ? StringRef(referenceName) : StringRef());
   program.module = std::move(*llvmModule);

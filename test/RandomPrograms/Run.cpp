@@ -191,10 +191,11 @@ struct Compiler {
     options.cpu = settings.cpu;
     options.reference = false;
     options.machineCode = false;
-    options.vectorize = p.vectorize && !settings.plain;
+    options.vectorize = p.vectorize;
     options.overlap = p.overlap;
     options.alwaysOverlap = p.alwaysOverlap;
     options.mergeHalos = p.merge;
+    options.quick = p.quick;
     auto program = ringconv::compileProgram(*module, options);
     if (failed(program))
       return nullptr;

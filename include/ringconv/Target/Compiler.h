@@ -42,6 +42,9 @@ struct CompileOptions {
   bool mergeHalos = true, overlap = true;
   bool alwaysOverlap = false;       ///< however small the pieces are
   bool countMultiplyAdds = false;
+  /// Slower code in half the time: plainest code generation, and the IR is not
+  /// verified between passes. For tests of many small programs.
+  bool quick = false;
 };
 
 /// LLVM IR with the program's descriptor, a constant `ringconv_program` named
