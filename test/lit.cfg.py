@@ -114,6 +114,14 @@ if shutil.which("srun") and "UP" in (answers("scontrol", "ping") or ""):
 elif level != "quick":
     left_out("tests under srun (no controller answers; scripts/slurm.sh starts one)")
 
+# Tried in a namespace that ends with the command.
+cable = "ip netns list && ip link add ringconv-a type veth peer name ringconv-b"
+if answers("unshare", "--net", "sh", "-c", cable) is not None:
+    if level != "quick":
+        config.available_features.add("network-namespaces")
+elif level != "quick":
+    left_out("tests of two nodes (network namespaces cannot be made here)")
+
 cuda = [os.path.join(os.environ[v], "bin") for v in ("CUDA_HOME", "CUDA_PATH") if v in os.environ]
 cuda += ["/usr/local/cuda/bin"]
 ptxas = shutil.which("ptxas") or shutil.which("ptxas", path=os.pathsep.join(cuda))

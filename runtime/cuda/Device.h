@@ -74,6 +74,9 @@ int32_t rcrt_cuda_synchronize(ringconv_context *context);
 void rcrt_cuda_abort(ringconv_context *context);
 void rcrt_cuda_close(ringconv_context *context);
 
+/* The first operation that needs an exchange; NULL: none, it moves or sums shards. */
+const ringconv_op *rcrt_exchange_op(const ringconv_program *program, int64_t exchange);
+
 /* Records the error of a call of the driver (or of NCCL, by its name). */
 int32_t rcrt_cuda_fail(ringconv_context *context, int32_t status, const char *call, const char *place);
 

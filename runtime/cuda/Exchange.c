@@ -22,6 +22,13 @@ static rcrt_device_exchange *exchange_of(ringconv_context *context, int64_t exch
   return &context->cuda->exchanges[exchange];
 }
 
+const ringconv_op *rcrt_exchange_op(const ringconv_program *program, int64_t exchange) {
+  for (int32_t i = 0; i < program->num_ops; ++i)
+    if (program->ops[i].exchange == exchange)
+      return &program->ops[i];
+  return NULL;
+}
+
 static bool is_dense(const rcrt_group *group, const rcrt_piece *piece) {
   const int64_t *sizes = rcrt_sizes(group, piece), *strides = rcrt_strides(group, piece);
   int64_t expected = 1;

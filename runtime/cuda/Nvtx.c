@@ -5,6 +5,8 @@
  * functions; we call two of them. */
 #include "cuda/Nvtx.h"
 
+#include "cuda/Device.h"
+
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -90,12 +92,7 @@ void rcrt_range_end(void) {
 }
 
 void rcrt_range_begin_exchange(const ringconv_context *context, const char *what, int64_t exchange) {
-  const ringconv_program *program = context->program;
-  const char *label = "a redistribution", *location = "unknown location";
-  for (int32_t i = program->num_ops - 1; i >= 0; --i)
-    if (program->ops[i].exchange == exchange) {
-      label = program->ops[i].label;
-      location = program->ops[i].location;
-    }
-  rcrt_range_begin(what, label, location);
+  const ringconv_op *op = rcrt_exchange_op(context->program, exchange);
+  if (is_connected())
+    rcrt_range_begin(what, op ? op->label : "a redistribution", op ? op->location : "unknown location");
 }
