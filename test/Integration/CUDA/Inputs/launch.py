@@ -6,6 +6,8 @@
   kill      rank 1 is killed once all ranks have NCCL loaded
   stop      rank 1 is stopped then, and continued when all others have ended
   absent    rank 1 never comes: it sleeps instead
+  NAME=TEXT that stands in the environment of rank 1 alone
+  --FLAG    a further flag of rank 1 alone
   agent     somebody else listens at MASTER_PORT already
   DELAY     a number: seconds to wait before the fault (0.5)
 
@@ -78,6 +80,9 @@ def environment(rank):
 def start(rank):
     what = ["sleep", "1000"] if fault == "absent" and rank == 1 else command
     env = dict(os.environ, **{k: str(v) for k, v in environment(rank).items()})
+    if rank == 1:
+        what = what + [w for w in words if w.startswith("--")]
+        env.update(w.split("=", 1) for w in words if "=" in w and not w.startswith("--"))
     return subprocess.Popen((nodes.wrap(rank) if nodes else []) + what, env=env, stdout=subprocess.PIPE,
                             stderr=subprocess.STDOUT, text=True)
 
