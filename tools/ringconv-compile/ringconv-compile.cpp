@@ -36,6 +36,13 @@ static cl::opt<std::string> cpu("target-cpu", cl::desc("LLVM's name, or native (
                                 cl::init("x86-64-v3"), cl::cat(category));
 static cl::list<std::string> gpuArch("gpu-arch", cl::desc("sm_80,...: GPUs to compile for (default: sm_80)"),
                                      cl::CommaSeparated, cl::cat(category));
+static cl::opt<std::string> localConv("local-conv",
+                                      cl::desc("who computes local convolutions of --target=cuda: codegen (default), "
+                                               "or cudnn where it can"),
+                                      cl::cat(category));
+static cl::opt<std::string> cudnnWorkspace("cudnn-workspace",
+                                           cl::desc("bytes that a convolution of cuDNN may use (default: 64 MiB)"),
+                                           cl::cat(category));
 static cl::opt<std::string> report("report",
                                    cl::desc("FILE.json: what was chosen per operation and rank, and what it "
                                             "is predicted to cost; FILE.html: the costs as a page"),
@@ -126,7 +133,7 @@ static int compile() {
   if (!module)
     return 1;
   CompileOptions options = readOptions();
-  if (!readGpuArchs(tool, gpuArch, options.gpuArchs))
+  if (!readGpuArchs(tool, gpuArch, options.gpuArchs) || !readLocalConv(tool, localConv, cudnnWorkspace, options))
     return 1;
   if (autoCut.getNumOccurrences() && failed(chooseCut(*module, options, autoCut)))
     return 1;
