@@ -2,17 +2,15 @@
 //
 //   ringconv-random-programs [--seed=N] [--count=N] [--jobs=N] [--print]
 //                            [--reduce=N] [--minimum-share=PERCENT] [--gradient]
-//                            [--target=cuda] [--plain]
+//                            [--target=cuda]
 //
-// --target=cuda: on simulated GPUs. --plain: plain loops and kernels only.
+// --target=cuda: on simulated GPUs.
 // --gradient: what is compiled and compared are the gradients of each program.
 // Program i of a run has seed SEED + i: `--seed=THAT --count=1 --print` shows
 // and repeats a failing one. Programs run in forked batches, so that a crash or
 // a hang is a failure with a seed, and memory of compiled code is given back.
 #include "DeviceShards.h"
 #include "Program.h"
-
-#include <string_view>
 
 #include <algorithm>
 #include <chrono>
@@ -49,7 +47,9 @@ struct Totals {
 
 constexpr unsigned kHangSeconds = 120;
 
-/// Programs begin .. end - 1, one line each: B seed before it, P or F after.
+/// Programs begin .. end - 1: a line `B seed` before each, `P` or `F why` after it, then
+/// `N` and its features. A program that fails on GPUs is the last of its process: a
+/// fault stays with the GPU's context.
 [[noreturn]] void child(const Settings &s, int64_t begin, int64_t end, FILE *out) {
   for (int64_t i = begin; i < end; ++i) {
     uint64_t seed = s.seed + uint64_t(i);
@@ -72,6 +72,8 @@ constexpr unsigned kHangSeconds = 120;
       c = c == '\n' ? ' ' : c;
     fprintf(out, "%s %s\nN %s\n", outcome.ok ? "P" : "F", outcome.why.c_str(), line.c_str());
     fflush(out);
+    if (!outcome.ok && s.run.target == "cuda")
+      break;
   }
   fflush(stdout);
   _exit(0);
@@ -106,10 +108,10 @@ std::string describe(int status) {
   return "exits with code " + std::to_string(WEXITSTATUS(status));
 }
 
-/// Reads a finished worker's lines; where it died in the middle of a program,
-/// gives the index of the next one.
+/// Reads a finished worker's lines; gives the index of the first program that it did
+/// not begin. One in whose middle it died has failed.
 int64_t collect(const Worker &w, int status, const Settings &s, Totals &totals) {
-  uint64_t seed = 0;
+  uint64_t seed = s.seed + uint64_t(w.begin);
   int64_t done = w.begin;
   size_t at = 0;
   while (at < w.text.size()) {
@@ -133,8 +135,8 @@ int64_t collect(const Worker &w, int status, const Settings &s, Totals &totals) 
       bar = next;
     }
   }
-  if (done == w.end && WIFEXITED(status) && WEXITSTATUS(status) == 0)
-    return w.end;
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && done == int64_t(seed - s.seed) + 1)
+    return done;
   totals.failures.push_back({seed, describe(status)});
   return int64_t(seed - s.seed) + 1;
 }
@@ -246,10 +248,6 @@ bool parse(int argc, char **argv, Settings &s) {
   for (int i = 1; i < argc; ++i) {
     auto number = [](int64_t &to) { return [&](const char *v) { to = strtoll(v, nullptr, 10); }; };
     const char *w = argv[i];
-    if (std::string_view(w) == "--plain") {
-      s.run.plain = true;
-      continue;
-    }
     bool known = flag(w, "--seed", [&](const char *v) { s.seed = strtoull(v, nullptr, 10); }) ||
                  flag(w, "--count", number(s.count)) || flag(w, "--jobs", number(s.jobs)) ||
                  flag(w, "--batch", number(s.batch)) || flag(w, "--reduce", number(s.reductions)) ||
@@ -261,7 +259,7 @@ bool parse(int argc, char **argv, Settings &s) {
     if (!known) {
       fprintf(stderr,
               "%s: unknown word %s\nusage: ringconv-random-programs [--seed=N] [--count=N] [--jobs=N] [--batch=N]\n"
-              "  [--reduce=N] [--gradient] [--target=host|cuda] [--plain] [--print] [--target-cpu=NAME] [--minimum-share=PERCENT]\n",
+              "  [--reduce=N] [--gradient] [--target=host|cuda] [--print] [--target-cpu=NAME] [--minimum-share=PERCENT]\n",
               argv[0], w);
       return false;
     }

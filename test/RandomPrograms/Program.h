@@ -105,7 +105,7 @@ struct Program {
   std::vector<Op> ops;
   std::vector<Result> results;
   /// Compile options.
-  bool vectorize = false, overlap = true, alwaysOverlap = false, merge = true;
+  bool vectorize = false, overlap = true, alwaysOverlap = false, merge = true, quick = false;
   /// Run a second time: the same bits. Run on one rank too: the same bits where
   /// no sum crosses ranks.
   bool twice = false, single = false;
@@ -166,7 +166,6 @@ struct Outcome {
 struct RunSettings {
   std::string target = "host", cpu = "native"; ///< target cuda: on gpusim
   double timeout = 20;
-  bool plain = false; ///< plain loops and kernels only
 };
 /// Compiles the program, runs all its ranks, compares.
 Outcome run(const Program &program, const RunSettings &settings);
