@@ -173,9 +173,9 @@ TapInput InputReader::tap(ValueRange taps, Value features, Value live) {
 }
 
 /// Buffers are chosen among as memrefs of one type.
-Value InputReader::open(const Source &source) {
+Value InputReader::asBuffer(Value pointer) {
   auto type = MemRefType::get({ShapedType::kDynamic}, shape.element);
-  return sources.size() == 1 ? source.pointer : memref::CastOp::create(k.b, k.loc, type, source.pointer).getResult();
+  return sources.size() == 1 ? pointer : memref::CastOp::create(k.b, k.loc, type, pointer).getResult();
 }
 
 InputElement InputReader::element(const PixelInput &pixel, const TapInput &tap) {
