@@ -229,7 +229,7 @@ Program randprog::draw(uint64_t seed, bool gradient) {
   for (uint64_t attempt = 0;; ++attempt)
     if (auto program = Drawer(seed + attempt * 0x5851f42d4c957f2du, gradient).run()) {
       program->seed = seed;
-      program->quick = seed % 4 != 0; // code as users get it takes twice the time
+      program->quick = seed % 10 != 0; // code as users get it takes twice the time
       return *program;
     }
 }
