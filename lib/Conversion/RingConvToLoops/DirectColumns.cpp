@@ -301,7 +301,7 @@ Value DirectColumns::load(ArrayRef<Value> coords, Value f, int64_t element, Valu
       even.push_back(2 * k);
     x = vector::ShuffleOp::create(b, l.loc, x, y, even);
   }
-  return shape.element == shape.accumulator ? x : arith::ExtFOp::create(b, l.loc, vectorType, x).getResult();
+  return x.getType() == vectorType ? x : arith::ExtFOp::create(b, l.loc, vectorType, x).getResult();
 }
 
 Value DirectColumns::loadNeighbours(ArrayRef<Value> coords, Value f, int64_t element, Value shift) {

@@ -392,7 +392,9 @@ static void chooseBlocking(VectorPlan &plan) {
   plan.pass = plan.features;
   if (plan.features * perFeature > kMaxFilter && plan.columns.isStatic())
     plan.pass = std::max<int64_t>(4, kPassFilter / perFeature / 4 * 4);
-  plan.stretch = std::max<int64_t>(1, kStretchInput / (plan.features * plan.tile * plan.columns.stride * bytes));
+  // Nothing is read where there are no features or no outputs.
+  int64_t read = std::max<int64_t>(1, plan.features * plan.tile * plan.columns.stride * bytes);
+  plan.stretch = std::max<int64_t>(1, kStretchInput / read);
 }
 
 std::optional<VectorPlan> ringconv::planVectorLoops(LocalConvOp op, const LoopOptions &options, std::string &reason) {
