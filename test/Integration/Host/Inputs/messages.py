@@ -135,9 +135,9 @@ class Window:
         return reads
 
     def feature_reads(self, name, box):
-        outs, batch = box[self.outputs.index("f")], box[self.outputs.index("b")]
         if not self.filter:
-            return set(outs if name == "f" else batch)
+            return set(box[self.outputs.index(name)])
+        outs, batch = box[self.outputs.index("f")], box[self.outputs.index("b")]
         if name == "f":
             return {o // (self.outs // self.groups) * self.ins + i for o in outs for i in range(self.ins)}
         whole = self.result.shape[self.outputs.index("b")]
