@@ -219,7 +219,7 @@ def main():
                 counted += 1
             except LeftOut as why:
                 left_out[str(why)] += 1
-    print(*wrong, sep="\n")
+    print(*wrong, sep="\n", end="\n" if wrong else "")
     print(f"{counted} functions counted, {len(wrong)} ranks differ; left out: {dict(left_out)}")
     return bool(wrong) or not counted
 
