@@ -108,6 +108,10 @@ for implementation, mark, flags in (
     elif level != "quick":
         left_out(f"tests under {implementation} (no launcher or no {os.path.basename(library)})")
 
+if config.ringconv_cuda:
+    config.available_features.add("cuda")
+else:
+    left_out("tests of the target cuda (RINGCONV_ENABLE_CUDA is off)")
 cuda = [os.path.join(os.environ[v], "bin") for v in ("CUDA_HOME", "CUDA_PATH") if v in os.environ]
 cuda += ["/usr/local/cuda/bin"]
 ptxas = shutil.which("ptxas") or shutil.which("ptxas", path=os.pathsep.join(cuda))
