@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# scripts/networks.sh: what the tests and the example of whole networks need,
+# scripts/networks.sh [--tables]: what the tests and the example of whole networks need,
 # in build/networks: a Python environment with onnx, onnxruntime and Pillow, the
-# text-detection network of PyPI's rapidocr, and a photographed page of
-# scikit-image. Nothing is left to do where it is there; 1: it cannot be had.
+# text-detection network of PyPI's rapidocr, and scikit-image's photograph of a
+# page, which tests run it on. Nothing is left to do where it is there; 1: it cannot
+# be had. --tables then prints the table of docs/networks.md, which takes minutes.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -33,10 +34,20 @@ END
   echo "$wheels" >"$networks/complete"
 }
 
-if [[ $(cat "$networks/complete" 2>/dev/null) == "$wheels" ]]; then exit 0; fi
-say "whole networks: fetching onnx, onnxruntime and the text-detection network (120 MB)"
-mkdir -p "$build"
-if ! (fetch) >"$build/networks.log" 2>&1; then
-  say "left out: whole networks, which cannot be fetched ($(tail -n 1 "$build/networks.log"))"
-  exit 1
+case ${1:-} in
+"" | --tables) ;;
+*) die "unknown word '$1', expected --tables" ;;
+esac
+if [[ $(cat "$networks/complete" 2>/dev/null) != "$wheels" ]]; then
+  say "whole networks: fetching onnx, onnxruntime and the text-detection network (120 MB)"
+  mkdir -p "$build"
+  if ! (fetch) >"$build/networks.log" 2>&1; then
+    say "left out: whole networks, which cannot be fetched ($(tail -n 1 "$build/networks.log"))"
+    exit 1
+  fi
+fi
+if [[ ${1:-} == --tables ]]; then
+  build_targets ringconv-compile
+  exec env PYTHONPATH="$top/python" "$networks/venv/bin/python" \
+    "$top/test/Integration/Networks/Inputs/tables.py" "$build"
 fi

@@ -34,6 +34,7 @@ static_assert(offsetof(CUlaunchConfig, numAttrs) == offsetof(::CUlaunchConfig, n
 static_assert(sizeof(CUmemPoolProps) == sizeof(::CUmemPoolProps), "");
 static_assert(offsetof(CUmemPoolProps, location) == offsetof(::CUmemPoolProps, location), "");
 static_assert(offsetof(CUmemPoolProps, maxSize) == offsetof(::CUmemPoolProps, maxSize), "");
+static_assert(sizeof(CUtensorMap) == sizeof(::CUtensorMap), "");
 } // namespace own
 
 // Types of all entry points in all their versions.

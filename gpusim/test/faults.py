@@ -257,7 +257,8 @@ for name, function, status, words in [
 for name, body, words in [
         ("unknown opcode", "frobnicate.b32 %r1, %r2;", "unknown opcode 'frobnicate.b32'"),
         ("unknown modifier", "add.rz.u32 %r1, %r2, %r3;", "modifier '.rz'"),
-        ("unknown wgmma", "wgmma.fence.sync.aligned;", "unknown opcode 'wgmma.fence.sync.aligned'"),
+        ("unknown unit", "tcgen05.wait::ld.sync.aligned;", "unknown opcode 'tcgen05.wait::ld.sync.aligned'"),
+        ("unknown product", "wgmma.mma_async.sync.aligned.m64n8k32.s32.s8.s8 {%r1,%r2,%r3,%r4}, %rd1, %rd2, 1;", "wgmma.mma_async"),
         ("wrong width", "add.u32 %r1, %rd2, %r3;", "has 64 bits"),
         ("undeclared register", "add.u32 %r1, %x2, %r3;", "'%x2' is not a register"),
         ("unknown label", "bra NOWHERE;", "unknown label 'NOWHERE'")]:

@@ -4,6 +4,7 @@
 // or touch memory that is not its own.
 //   gpusim-fuzz COUNT SEED FILE.ptx...
 #include "Exec.h"
+#include "TensorMap.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -22,48 +23,53 @@ static std::string contents(const char *path) {
 
 using Random = std::mt19937_64;
 
-static const char *const snippets[] = {";",
-                                       ",",
-                                       "{",
-                                       "}",
-                                       "[",
-                                       "]",
-                                       ".",
-                                       "@",
-                                       "!",
-                                       "%r1",
-                                       "%rd1",
-                                       "%p1",
-                                       "%f1",
-                                       ".b32",
-                                       ".u64",
-                                       ".f16x2",
-                                       "0",
-                                       "-1",
-                                       "0xffffffffffffffff",
-                                       "4294967295",
-                                       "bar.sync 0;",
-                                       "ret;",
-                                       "bra",
-                                       ".shared",
-                                       ".reg .b32 %r<999999999>;",
-                                       "ld.global.u32 %r1, [%rd1];",
-                                       "st.shared.v4.u32 [%r1], {%r1,%r1,%r1,%r1};",
-                                       "mma.sync",
-                                       "ldmatrix",
-                                       "cp.async.wait_group 0;",
-                                       ".local",
-                                       "call",
-                                       "(",
-                                       ")",
-                                       "0f7fffffff",
-                                       "// ",
-                                       "/*",
-                                       "\"",
-                                       "\\",
-                                       "trap;",
-                                       ".align 4096",
-                                       "[2147483647]"};
+static const char *const snippets[] = {
+    ";",
+    ",",
+    "{",
+    "}",
+    "[",
+    "]",
+    ".",
+    "@",
+    "!",
+    "%r1",
+    "%rd1",
+    "%p1",
+    "%f1",
+    ".b32",
+    ".u64",
+    ".f16x2",
+    "0",
+    "-1",
+    "0xffffffffffffffff",
+    "4294967295",
+    "bar.sync 0;",
+    "ret;",
+    "bra",
+    ".shared",
+    ".reg .b32 %r<999999999>;",
+    "ld.global.u32 %r1, [%rd1];",
+    "st.shared.v4.u32 [%r1], {%r1,%r1,%r1,%r1};",
+    "mma.sync",
+    "ldmatrix",
+    "cp.async.wait_group 0;",
+    ".local",
+    "call",
+    "(",
+    ")",
+    "0f7fffffff",
+    "// ",
+    "/*",
+    "\"",
+    "\\",
+    "trap;",
+    "mbarrier.init.shared.b64 [%r1], 1;",
+    "mbarrier.try_wait.parity.shared.b64 %p1, [%r1], %r1;",
+    "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%rd1], %r1, [%r1];",
+    "wgmma.wait_group.sync.aligned 0;",
+    ".align 4096",
+    "[2147483647]"};
 
 /// Swaps, drops, doubles or replaces bytes, tokens and lines.
 static std::string mutate(std::string text, const std::string &other, Random &rng) {
@@ -134,6 +140,20 @@ static std::string mutate(std::string text, const std::string &other, Random &rn
   return text;
 }
 
+/// 16 x 64 halves, in boxes of 8 rows.
+static TensorMap tensorMap(uint64_t address) {
+  TensorMap map{};
+  map.magic = TensorMap::rightMagic;
+  map.elementBytes = map.rank = 2;
+  map.swizzleBits = 3;
+  map.address = address;
+  map.strides[0] = 128;
+  map.dims[0] = map.box[0] = 64;
+  map.dims[1] = 16, map.box[1] = 8;
+  map.elementStrides[0] = map.elementStrides[1] = 1;
+  return map;
+}
+
 struct Tally {
   unsigned refused = 0, faulted = 0, ran = 0;
 };
@@ -158,9 +178,14 @@ static void runAll(const std::string &ptx, Random &rng, Tally &tally) {
     for (auto &p : k.second->params)
       for (uint32_t at = 0; at + 8 <= p.second; at += 8)
         memcpy(&c.params[p.first + at], &a->base, 8);
-    for (auto &p : k.second->params)
+    for (auto &p : k.second->params) {
       if (p.second == 4)
         c.params[p.first] = 16;
+      if (p.second == sizeof(TensorMap)) {
+        const TensorMap map = tensorMap(a->base);
+        memcpy(&c.params[p.first], &map, sizeof map);
+      }
+    }
     if (c.params.size() > 1u << 20 || k.second->staticShared > 1u << 20 || k.second->fileBytes > 1u << 22 ||
         k.second->localBytes > 1u << 16)
       continue;

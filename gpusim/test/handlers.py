@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Every handler of an opcode is in some kernel that opcodes.py ran: those it
-loaded lie in GPUSIM_KEEP_PTX. Handlers are the functions of one signature."""
+"""Every handler of an opcode is in some kernel that opcodes.py or hopper.py ran:
+those they loaded lie in GPUSIM_KEEP_PTX. Handlers are the functions of one signature."""
 import os
 import shutil
 import subprocess
@@ -9,7 +9,7 @@ from gpusim import PLAIN_ENV, Suite
 
 suite = Suite()
 SIGNATURE = "(gpusim::Warp&, gpusim::Inst const&)"
-NO_HANDLERS = {"(anonymous namespace)::wholeWarp" + SIGNATURE}
+NO_HANDLERS = {"gpusim::wholeWarp" + SIGNATURE}
 IN_FAULTS_PY = {"(anonymous namespace)::" + n + SIGNATURE for n in ("trap", "assertFail")}
 
 
@@ -25,7 +25,7 @@ def main():
     nm = shutil.which("nm") or shutil.which("llvm-nm-22") or shutil.which("llvm-nm")
     tool, kept = os.environ["GPUSIM_HANDLERS"], os.environ.get("GPUSIM_KEEP_PTX")
     if not nm or not kept:
-        print("skipped: no nm, or the kernels of opcodes.py were not kept")
+        print("skipped: no nm, or the kernels of opcodes.py and hopper.py were not kept")
         return
     table = list(symbols(tool, nm))
     base = [a for a, name in table if name.startswith("gpusim::loadModule(")][0]

@@ -3,6 +3,7 @@
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Regex.h"
 #include <cstdlib>
@@ -32,16 +33,30 @@ bool ringconv::RemarkFilter::only(StringRef tool, StringRef expression) {
   return true;
 }
 
+static StringRef kindOf(DiagnosticSeverity severity) {
+  switch (severity) {
+  case DiagnosticSeverity::Note:
+    return "";
+  case DiagnosticSeverity::Warning:
+    return "warning";
+  case DiagnosticSeverity::Error:
+    return "error";
+  case DiagnosticSeverity::Remark:
+    return "remark";
+  }
+  llvm_unreachable("a severity");
+}
+
 void ringconv::printDiagnostics(MLIRContext &context, const RemarkFilter &remarks) {
   context.printOpOnDiagnostic(false);
   context.getDiagEngine().registerHandler([remarks](Diagnostic &diag) {
-    bool error = diag.getSeverity() == DiagnosticSeverity::Error;
-    bool remark = diag.getSeverity() == DiagnosticSeverity::Remark && remarks.wants(diag.str());
-    if (!isSpeaker() || (!error && !remark))
+    StringRef kind = kindOf(diag.getSeverity());
+    bool wanted = diag.getSeverity() != DiagnosticSeverity::Remark || remarks.wants(diag.str());
+    if (!isSpeaker() || kind.empty() || !wanted)
       return success();
     if (auto file = diag.getLocation()->findInstanceOf<FileLineColLoc>())
       llvm::errs() << file.getFilename().getValue() << ':' << file.getLine() << ':' << file.getColumn() << ": ";
-    llvm::errs() << (error ? "error: " : "remark: ") << diag << '\n';
+    llvm::errs() << kind << ": " << diag << '\n';
     return success();
   });
 }

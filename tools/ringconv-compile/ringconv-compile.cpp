@@ -35,6 +35,8 @@ static cl::list<std::string> gpuArch("gpu-arch", cl::desc("sm_80,...: GPUs to co
                                      cl::CommaSeparated, cl::cat(category));
 static cl::opt<std::string> report("report", cl::desc("JSON file: what was chosen per operation and rank"),
                                    cl::cat(category));
+static cl::opt<std::string> cacheDir("cache-dir", cl::desc("keep compiled programs there, and take them from there"),
+                                     cl::cat(category));
 static cl::opt<bool> remarks("remarks", cl::desc("print what was chosen"), cl::cat(category));
 static cl::opt<std::string> remarksFilter("remarks-filter", cl::desc("print the remarks that match"),
                                           cl::value_desc("regex"), cl::cat(category));
@@ -46,6 +48,44 @@ static constexpr StringLiteral tool = "ringconv-compile";
 
 /// Says what failed, if anything; the exit code.
 static int tell(const std::optional<std::string> &why) { return why ? reportError(tool, *why) : 0; }
+
+static CompileOptions readOptions() {
+  CompileOptions options;
+  options.target = target;
+  options.entry = entry;
+  options.mesh = mesh;
+  options.cpu = cpu;
+  options.vectorize = !noVectorize;
+  options.overlap = !noOverlap;
+  options.mergeHalos = !noMerge;
+  options.reference = emit == Emit::Executable;
+  options.cacheDir = cacheDir;
+  return options;
+}
+
+/// The file of --report, if there is one.
+static int writeReportFile(llvm::function_ref<void(llvm::raw_ostream &)> write) {
+  return report.empty() ? 0 : tell(writeFile(report, write));
+}
+
+/// LLVM IR or PTX.
+static int compileToText(ModuleOp module, const CompileOptions &options) {
+  FailureOr<CompiledProgram> program = compileProgram(module, options);
+  if (failed(program))
+    return 1;
+  if (int code = writeReportFile([&](llvm::raw_ostream &os) { writeReport(os, *program); }))
+    return code;
+  return tell(writeText(*program, emit, output));
+}
+
+static int compileToCode(ModuleOp module, const CompileOptions &options, Form form) {
+  FailureOr<ObjectCode> code = compileObject(module, options, form);
+  if (failed(code))
+    return 1;
+  if (int status = writeReportFile([&](llvm::raw_ostream &os) { os << code->report; }))
+    return status;
+  return tell(writeCode(*code, emit, output));
+}
 
 static int compile() {
   DialectRegistry registry;
@@ -60,31 +100,18 @@ static int compile() {
   OwningOpRef<ModuleOp> module = readProgram(tool, input, context);
   if (!module)
     return 1;
-  CompileOptions options;
+  CompileOptions options = readOptions();
   if (!readGpuArchs(tool, gpuArch, options.gpuArchs))
     return 1;
-  options.target = target;
-  options.entry = entry;
-  options.mesh = mesh;
-  options.cpu = cpu;
-  options.vectorize = !noVectorize;
-  options.overlap = !noOverlap;
-  options.mergeHalos = !noMerge;
-  options.reference = emit == Emit::Executable;
-  if (emit == Emit::MLIR) {
-    PartitionReport chosen;
-    auto partitioned = partitionModule(*module, options, chosen);
-    if (failed(partitioned))
-      return 1;
-    return tell(writeFile(output, [&](llvm::raw_ostream &os) { (*partitioned)->print(os); }));
-  }
-  auto program = compileProgram(*module, options);
-  if (failed(program))
+  if (std::optional<Form> form = formOf(emit))
+    return compileToCode(*module, options, *form);
+  if (emit != Emit::MLIR)
+    return compileToText(*module, options);
+  PartitionReport chosen;
+  auto partitioned = partitionModule(*module, options, chosen);
+  if (failed(partitioned))
     return 1;
-  if (!report.empty())
-    if (int code = tell(writeFile(report, [&](llvm::raw_ostream &os) { writeReport(os, *program); })))
-      return code;
-  return tell(writeProgram(*program, emit, output));
+  return tell(writeFile(output, [&](llvm::raw_ostream &os) { (*partitioned)->print(os); }));
 }
 
 int main(int argc, char **argv) {

@@ -5,7 +5,7 @@
 // parses as in emitted executables.
 #include "ringconv/Pipelines/Pipelines.h"
 #include "ringconv/Runtime/Session.h"
-#include "ringconv/Target/Compiler.h"
+#include "ringconv/Target/ObjectCode.h"
 #include "ringconv/Target/Version.h"
 #include "ringconv/Tools/Driver.h"
 
@@ -36,6 +36,7 @@ constexpr const char *compileHelp =
     "  --always-overlap         overlap however small the pieces are\n"
     "  --no-merge-halos         one exchange per tensor\n"
     "  --count-multiply-adds    count them at run time\n"
+    "  --cache-dir=DIR          keep compiled programs there, and take them from there\n"
     "  --remarks                print what the compiler chose\n"
     "  --remarks-filter=REGEX   print the remarks that match\n"
     "and the run flags:\n";
@@ -83,6 +84,8 @@ bool takeFlag(int argc, char **argv, int &i, Arguments &args) {
     return o.countMultiplyAdds = true, true;
   if (word == "--remarks")
     return args.remarks.all(), true;
+  if (const char *v = valueOf("cache-dir", argc, argv, i))
+    return o.cacheDir = v, true;
   if (const char *v = valueOf("remarks-filter", argc, argv, i))
     return args.remarksFilter = v, true;
   return false;
@@ -96,10 +99,10 @@ FailureOr<ringconv::LoadedProgram> compile(const Arguments &args) {
   OwningOpRef<ModuleOp> module = ringconv::readProgram("ringconv-run", args.input, context);
   if (!module)
     return failure();
-  FailureOr<ringconv::CompiledProgram> program = ringconv::compileProgram(*module, args.options);
-  if (failed(program))
+  FailureOr<ringconv::ObjectCode> code = ringconv::compileObject(*module, args.options, ringconv::Form::InProcess);
+  if (failed(code))
     return failure();
-  llvm::Expected<ringconv::LoadedProgram> loaded = ringconv::loadInProcess(std::move(*program));
+  llvm::Expected<ringconv::LoadedProgram> loaded = ringconv::loadInProcess(*code);
   if (!loaded) {
     ringconv::reportError("ringconv-run", "cannot load the compiled program: " + toString(loaded.takeError()));
     return failure();

@@ -69,6 +69,10 @@ typedef struct {
   unsigned char reserved[54];
 } CUmemPoolProps;
 
+typedef struct {
+  unsigned long long opaque[16]; /* to be aligned to 64 bytes */
+} CUtensorMap;
+
 #define GPUSIM_RESULTS(X)                                                                                              \
   X(CUDA_SUCCESS, 0, "no error")                                                                                       \
   X(CUDA_ERROR_INVALID_VALUE, 1, "invalid argument")                                                                   \

@@ -146,8 +146,9 @@ void Decoder::statement(const Stmt &s) {
     return;
   }
   static bool (*const families[])(Decoder &, const Stmt &) = {
-      decodeMove,   decodeInteger, decodeFloat,  decodeHalf,  decodeCompare, decodeBits,   decodeConvert,
-      decodeMemory, decodeControl, decodeMatrix, decodeAsync, decodeShuffle, decodeAtomic, decodeCarry};
+      decodeMove,    decodeInteger, decodeFloat,   decodeHalf,     decodeCompare, decodeBits,
+      decodeConvert, decodeMemory,  decodeControl, decodeMatrix,   decodeAsync,   decodeShuffle,
+      decodeAtomic,  decodeCarry,   decodeBulk,    decodeMBarrier, decodeWgmma};
   for (auto decode : families)
     if (decode(*this, s))
       return;

@@ -143,6 +143,9 @@ bool decodeMemory(Decoder &d, const Stmt &s);
 bool decodeAtomic(Decoder &d, const Stmt &s);
 bool decodeAsync(Decoder &d, const Stmt &s);
 bool decodeMatrix(Decoder &d, const Stmt &s);
+bool decodeMBarrier(Decoder &d, const Stmt &s);
+bool decodeBulk(Decoder &d, const Stmt &s);
+bool decodeWgmma(Decoder &d, const Stmt &s);
 bool decodeShuffle(Decoder &d, const Stmt &s);
 bool decodeControl(Decoder &d, const Stmt &s);
 

@@ -92,7 +92,7 @@ static bool quickAccess(Warp &w, const AccessPattern &p, uint64_t base, const ui
       setBits(win->written, lo, hi);
   }
   for (unsigned l = 0; l < warpSize; ++l)
-    ptr[l] = win->data + (addr[l] - win->lo);
+    ptr[l] = (uint8_t *)((uint64_t)win->data + (addr[l] - win->lo)); // garbage in idle lanes
   w.worker->counters.globalSectors += p.sectors;
   return true;
 }
@@ -138,4 +138,29 @@ void gpusim::globalAccess(Warp &w, const Inst &i, const uint64_t *addr, uint32_t
   const AccessPattern *p = w.worker->pattern(&i - w.kernel->code.data(), addr, mask, bytes);
   if (!p || !p->laneStep || !quickAccess(w, *p, AccessPattern::base(addr, mask), addr, kind, ptr))
     checkLanes(w, addr, mask, bytes, kind, ptr);
+}
+
+uint8_t *gpusim::globalRegion(Warp &w, unsigned lane, uint64_t addr, uint32_t bytes, Access kind) {
+  const Window *win = w.worker->window(addr, bytes);
+  if (!win)
+    reportGlobal(w, lane, addr, bytes, kind);
+  const uint64_t at = addr - win->lo;
+  const Toucher self{w.pc - 1, w.block->linear, w.index * warpSize + lane, 0};
+  Counters &c = w.worker->counters;
+  ++c.globalRequests;
+  c.globalSectors += ((addr + bytes - 1) >> 5) - (addr >> 5) + 1;
+  if (kind == Access::Read) {
+    c.globalLoadBytes += bytes;
+    if (win->reads)
+      win->reads->add(at, at + bytes, self, 1);
+    if (win->valid && !allSet(win->valid, at, at + bytes))
+      reportUnwritten(w, lane, addr, *win->alloc);
+  } else {
+    c.globalStoreBytes += bytes;
+    if (win->writes)
+      win->writes->add(at, at + bytes, self, 1);
+    if (win->written)
+      setBits(win->written, at, at + bytes);
+  }
+  return win->data + at;
 }

@@ -176,6 +176,7 @@ bool complete(Block &b, const BarrierState &s) {
 }
 
 void release(Block &b, BarrierState &s) {
+  ++b.progress;
   for (uint32_t n : s.waiting) {
     b.warps[n].state = WarpState::Ready;
     b.warps[n].reduced = s.count;
@@ -186,7 +187,8 @@ void release(Block &b, BarrierState &s) {
   memset(s.known, 0, sizeof s.known);
 }
 
-/// a: barrier number, b: thread count; imm: kind; target bit 31: count given.
+/// a: barrier number, b: thread count; imm: kind; flags: 1 count given, 4 of
+/// the cluster.
 void barrier(Warp &w, const Inst &i) {
   Block &b = *w.block;
   if (w.exited)
@@ -197,7 +199,7 @@ void barrier(Warp &w, const Inst &i) {
   unsigned lane = __builtin_ctz(w.mask);
   uint32_t id = w.r<uint32_t>(i.a)[lane];
   uint32_t threads = i.flags & 1 ? w.r<uint32_t>(i.b)[lane] : 0;
-  if (id >= 16)
+  if (id >= 16 + (i.flags & 4 ? 1u : 0u))
     w.fault(FaultKind::Illegal, lane, "barrier number " + std::to_string(id));
   if (threads % warpSize)
     w.fault(FaultKind::Illegal, lane, "barrier for " + std::to_string(threads) + " threads, not a multiple of 32");
@@ -214,8 +216,7 @@ void barrier(Warp &w, const Inst &i) {
   ++w.worker->counters.barriers;
   if (i.imm == Arrive) {
     // What the arriving warp does from now on is not ordered by this barrier.
-    ++b.clock;
-    w.clock = b.clock;
+    advanceClock(w);
   } else {
     s.waiting.push_back(w.index);
     w.state = WarpState::AtBarrier;
@@ -288,6 +289,24 @@ bool decodeBarrier(Decoder &d, const Stmt &s) {
   return true;
 }
 
+/// A cluster is one block here: its wait is a barrier of the block, and its
+/// arrival, which may come earlier, does nothing.
+bool decodeClusterBarrier(Decoder &d, const Stmt &s) {
+  Mods m(s);
+  m.take("cluster");
+  m.take("aligned");
+  const std::string kind = m.oneOf({"arrive", "wait"});
+  m.ignore({"release", "relaxed", "acquire"});
+  m.done();
+  d.count(s, 0);
+  if (kind.empty())
+    m.unsupported();
+  const uint32_t id = d.constant(16, false);
+  Inst &i = d.emit(kind == "wait" ? barrier : nothing, Class::Barrier);
+  i.a = id, i.imm = Sync, i.flags = 4;
+  return true;
+}
+
 bool decodeFence(Decoder &d, const Stmt &s) {
   static const std::set<std::string> known = {"cta",
                                               "gl",
@@ -318,6 +337,11 @@ bool decodeFence(Decoder &d, const Stmt &s) {
 } // namespace
 
 void gpusim::reschedule(Warp &w) { pickGroup(w, 0); }
+void gpusim::yieldGroup(Warp &w) {
+  w.budget = branchBudget;
+  if (!w.groups.empty())
+    pickGroup(w, w.pc);
+}
 
 bool gpusim::converge(Warp &w, const Inst &i, uint32_t need) {
   (void)i;
@@ -364,9 +388,9 @@ bool gpusim::decodeControl(Decoder &d, const Stmt &s) {
     return true;
   }
   if (n == "bar" || n == "barrier") {
-    if (Mods(s).has("warp") || Mods(s).has("cluster"))
-      return false;
-    return decodeBarrier(d, s);
+    if (Mods(s).has("cluster"))
+      return decodeClusterBarrier(d, s);
+    return !Mods(s).has("warp") && decodeBarrier(d, s);
   }
   if (n == "membar" || n == "fence")
     return decodeFence(d, s);

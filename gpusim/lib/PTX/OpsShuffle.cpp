@@ -233,6 +233,13 @@ void elect(Warp &w, const Inst &i) {
 
 } // namespace
 
+bool gpusim::wholeWarp(Warp &w, const Inst &i) {
+  uint32_t gone = w.exited | ~w.lanes;
+  if (gone)
+    w.fault(FaultKind::PartialWarp, __builtin_ctz(gone), "a warp-wide operation without lanes " + laneList(gone));
+  return converge(w, i, fullMask);
+}
+
 bool gpusim::decodeShuffle(Decoder &d, const Stmt &s) {
   if (s.name == "shfl")
     return decodeShfl(d, s);

@@ -189,10 +189,11 @@ static bool quickWrite(const Warp &w, const AccessPattern &p, uint32_t base, boo
 
 static void noteWrite(Warp &w, const AccessPattern &p, uint32_t base, uint32_t flags) {
   uint32_t *writer = w.block->writer.data();
-  const uint32_t tag = raceTag(w, flags);
+  const uint32_t tag = raceTag(w, flags), plain = raceTag(w, 0);
   eachRun(p, base, w.kernel->granuleShift, [&](uint32_t at, uint32_t count) {
+    // An atomic access does not hide the plain write right before it.
     for (uint32_t k = at; k < at + count; ++k)
-      writer[k] = tag;
+      writer[k] = flags == atomicTag && writer[k] == plain ? plain : tag;
   });
 }
 
@@ -215,6 +216,72 @@ void gpusim::sharedAccess(Warp &w, const Inst &i, const uint32_t *addr, uint32_t
   ++c.sharedRequests;
 }
 
+static bool allTagged(const Block &b, const Kernel &k, const AccessPattern &p, uint32_t base, uint32_t tag) {
+  uint32_t different = 0;
+  eachRun(p, base, k.granuleShift, [&](uint32_t at, uint32_t count) {
+    for (uint32_t n = at; n < at + count; ++n)
+      different |= b.writer[n] ^ tag;
+  });
+  return !different;
+}
+
+void gpusim::sharedRegion(Warp &w, unsigned lane, uint32_t lo, uint32_t bytes, Access kind, bool async) {
+  AccessPattern p;
+  p.runs = 1, p.first[0] = 0, p.end[0] = p.runBytes = bytes;
+  const bool good = !(lo % 16 | bytes % 16) && insideVariable(w, lo, bytes) &&
+                    (kind == Access::Read ? quickRead(w, p, lo) : quickWrite(w, p, lo, false));
+  uint32_t addr[warpSize];
+  for (uint32_t at = 0; at < bytes && !good; at += 16) {
+    addr[lane] = lo + at;
+    checkLanes(w, addr, 1u << lane, 16, kind);
+  }
+  if (kind != Access::Read)
+    noteWrite(w, p, lo, async ? inFlightTag : 0);
+  Counters &c = w.worker->counters;
+  c.sharedWavefronts += (bytes + 127) / 128;
+  c.sharedIdeal += (bytes + 127) / 128;
+  ++c.sharedRequests;
+}
+
+void gpusim::sharedChunks(Warp &w, const uint32_t *addr, unsigned count) {
+  AccessPattern p;
+  p.runs = count, p.runBytes = 16;
+  bool good = true;
+  for (unsigned n = 0; n < count; ++n) {
+    p.first[n] = addr[n] - addr[0];
+    p.end[n] = p.first[n] + 16;
+    good &= !(addr[n] % 16) && insideVariable(w, addr[n], 16);
+  }
+  if (!good || !quickRead(w, p, addr[0]))
+    checkLanes(w, addr, count == warpSize ? fullMask : (1u << count) - 1, 16, Access::Read);
+}
+
+void gpusim::landBulk(Block &b, const BulkCopy &copy) {
+  Warp &w = b.warps[copy.warp];
+  AccessPattern p;
+  p.runs = 1, p.first[0] = 0, p.end[0] = p.runBytes = copy.data.size();
+  if (!allTagged(b, *w.kernel, p, copy.to, copy.tag)) {
+    w.pc = copy.inst + 1; // the report is about the copy
+    w.faultAt(FaultKind::SharedRace, 0, copy.to,
+              "somebody wrote to the destination of a bulk copy before its bytes had landed" + variableAt(w, copy.to));
+  }
+  memcpy(&b.shared[copy.to], copy.data.data(), copy.data.size());
+  eachRun(p, copy.to, w.kernel->granuleShift, [&](uint32_t at, uint32_t count) {
+    for (uint32_t n = at; n < at + count; ++n)
+      b.writer[n] = copy.tag & ~inFlightTag;
+  });
+}
+
+static void nextClock(Block &b, const Warp &reporter) {
+  if (++b.clock > lastClock)
+    reporter.fault(FaultKind::Timeout, 0, "more than " + std::to_string(lastClock) + " barriers in one block");
+}
+
+void gpusim::advanceClock(Warp &w) {
+  nextClock(*w.block, w);
+  w.clock = w.block->clock;
+}
+
 void gpusim::shareClock(const Warp &w, uint32_t *known) {
   for (unsigned u = 0; u < warpSize; ++u)
     known[u] = std::max(known[u], w.known[u]);
@@ -222,9 +289,7 @@ void gpusim::shareClock(const Warp &w, uint32_t *known) {
 }
 
 void gpusim::learnClocks(Block &b, const std::vector<uint32_t> &who, const uint32_t *known) {
-  if (++b.clock > lastClock)
-    b.warps[who.front()].fault(FaultKind::Timeout, 0,
-                               "more than " + std::to_string(lastClock) + " barriers in one block");
+  nextClock(b, b.warps[who.front()]);
   for (uint32_t n : who) {
     Warp &w = b.warps[n];
     uint32_t floor = ~0u;
@@ -237,15 +302,6 @@ void gpusim::learnClocks(Block &b, const std::vector<uint32_t> &who, const uint3
     w.clock = b.clock;
     w.floor = std::min(floor, b.clock - 1);
   }
-}
-
-static bool allTagged(const Block &b, const Kernel &k, const AccessPattern &p, uint32_t base, uint32_t tag) {
-  uint32_t different = 0;
-  eachRun(p, base, k.granuleShift, [&](uint32_t at, uint32_t count) {
-    for (uint32_t n = at; n < at + count; ++n)
-      different |= b.writer[n] ^ tag;
-  });
-  return !different;
 }
 
 template <unsigned Bytes> static void landBytes(Block &b, const AsyncCopy &copy, uint32_t land) {

@@ -5,6 +5,7 @@
 #include "Runtime.h"
 
 #include <algorithm>
+#include <set>
 #include <thread>
 
 using namespace gpusim;
@@ -142,6 +143,7 @@ private:
   void setBlockId(Warp &w);
   void execute(Warp &w);
   [[noreturn]] void reportDeadlock();
+  [[noreturn]] void reportPolling();
 
   Worker &worker;
   Launch &launch;
@@ -261,6 +263,9 @@ void BlockRunner::reset(uint64_t linear) {
   std::fill(block.readerMask.begin(), block.readerMask.end(), 0);
   block.clock = 1;
   block.executed = 0;
+  block.progress = 0;
+  block.mbarriers.clear();
+  block.bulk.clear();
   for (BarrierState &b : block.barriers)
     b = BarrierState();
   for (Warp &w : block.warps) {
@@ -276,6 +281,10 @@ void BlockRunner::reset(uint64_t linear) {
     w.groups.clear();
     w.pending.clear();
     w.landed = 0;
+    w.tensorReads.clear();
+    w.tensorGroup = 0;
+    w.bulkReads.clear();
+    w.bulkGroup = 0;
     memset(w.asyncGroup, 0, sizeof w.asyncGroup);
     memset(w.known, 0, sizeof w.known);
     w.clock = 1;
@@ -287,7 +296,7 @@ void BlockRunner::reset(uint64_t linear) {
 void BlockRunner::execute(Warp &w) {
   const Inst *code = kernel.code.data();
   InstCount *counts = worker.instCounts.data();
-  w.stop = false;
+  w.stop = w.polling = false;
   while (!w.stop) {
     const Inst &i = code[w.pc];
     const uint32_t m = w.active & (w.preds[i.pred] ^ i.predXor);
@@ -317,8 +326,29 @@ void BlockRunner::reportDeadlock() {
   waiting->fault(FaultKind::Barrier, 0, "barrier not reached by all" + text);
 }
 
+/// Every warp asks its mbarrier again and again, and nobody changes one.
+void BlockRunner::reportPolling() {
+  std::string text = "every warp waits for an mbarrier";
+  const Warp *first = nullptr;
+  std::set<uint32_t> polled;
+  for (const Warp &w : block.warps)
+    if (w.state != WarpState::Done) {
+      first = first ? first : &w;
+      polled.insert(w.polled);
+      text += "; warp " + std::to_string(w.index) + " waits at line " + std::to_string(kernel.code[w.pc - 1].line) +
+              " for that at " + std::to_string(w.polled);
+    }
+  for (const auto &m : block.mbarriers)
+    if (polled.count(m.first))
+      text += "; that at " + std::to_string(m.first) + " lacks " + std::to_string(m.second.pending) + " arrivals and " +
+              std::to_string(m.second.bytes) + " bytes of its phase " + std::to_string(m.second.phase);
+  first->fault(FaultKind::Deadlock, 0, text);
+}
+
 void BlockRunner::run(uint64_t linear) {
   reset(linear);
+  constexpr unsigned mostIdleRounds = 1000;
+  unsigned idleRounds = 0;
   // Every block has its own sequence, whichever worker runs it.
   SplitMix rng(SplitMix(launch.options.seed)() + linear);
   std::vector<uint32_t> ready;
@@ -336,14 +366,20 @@ void BlockRunner::run(uint64_t linear) {
       break;
     }
     std::shuffle(ready.begin(), ready.end(), rng);
+    const uint64_t before = block.progress;
+    bool polling = true;
     for (uint32_t n : ready) {
       execute(block.warps[n]);
+      polling &= block.warps[n].polling;
       if (block.executed > launch.options.maxWarpInsts)
         block.warps[n].fault(FaultKind::Timeout, 0,
                              "more than " + std::to_string(launch.options.maxWarpInsts) + " branches in one block");
       if (launch.failed)
         return;
     }
+    idleRounds = polling && block.progress == before ? idleRounds + 1 : 0;
+    if (idleRounds > mostIdleRounds)
+      reportPolling();
   }
   ++worker.counters.blocks;
   worker.counters.warps += block.warps.size();

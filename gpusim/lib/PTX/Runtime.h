@@ -80,6 +80,22 @@ struct Warp {
   size_t landed = 0; ///< so many at the front of `pending` are done
   uint32_t asyncGroup[warpSize] = {};
   uint32_t reduced = 0; ///< count of the last bar.red
+  bool polling = false; ///< its last turn ended at an mbarrier that was not ready,
+  uint32_t polled = 0;  ///< at this address
+
+  /// Chunks of 16 bytes that wgmma reads until it is waited for.
+  struct TensorReads {
+    uint32_t group;
+    std::vector<uint32_t> chunks;
+  };
+  std::vector<TensorReads> tensorReads;
+  /// Ranges that bulk copies to global memory read until they are waited for.
+  struct BulkRead {
+    uint32_t group, from, bytes;
+  };
+  std::vector<BulkRead> bulkReads;
+  uint32_t bulkGroup = 0;   ///< number of the open group
+  uint32_t tensorGroup = 0; ///< number of the open group
 
   uint32_t clock = 1;
   uint32_t floor = 0; ///< accesses of all warps up to this clock are ordered
@@ -163,6 +179,25 @@ struct BarrierState {
   uint32_t count = 0;            ///< threads whose predicate held, for bar.red
 };
 
+/// An mbarrier object (PTX ISA, "mbarrier"). It completes a phase when all
+/// arrivals and all announced bytes of bulk copies are there.
+struct MBarrier {
+  uint32_t count = 0;            ///< arrivals of a phase
+  int64_t pending = 0;           ///< arrivals that are missing
+  int64_t bytes = 0;             ///< announced and not landed
+  uint32_t phase = 0;            ///< completed ones
+  uint32_t known[warpSize] = {}; ///< clocks of those that arrived
+  uint32_t done[warpSize] = {};  ///< the same of the last complete phase
+};
+
+/// A bulk copy to shared memory. Its bytes land when somebody looks at its
+/// mbarrier.
+struct BulkCopy {
+  uint32_t mbarrier, to;
+  uint32_t warp, inst, tag; ///< who issued it, and the tag of what it wrote
+  std::vector<uint8_t> data;
+};
+
 struct Block {
   Launch *launch = nullptr;
   uint32_t id[3] = {0, 0, 0};
@@ -175,8 +210,11 @@ struct Block {
   std::vector<uint32_t> writer, reader, readerMask;
   bool checkRaces = false; ///< asked for, and there are several warps
   uint32_t clock = 1;
-  BarrierState barriers[16];
+  BarrierState barriers[17];              ///< the last is that of the cluster
+  std::map<uint32_t, MBarrier> mbarriers; ///< by address
+  std::vector<BulkCopy> bulk;             ///< in the order of issue
   uint64_t executed = 0;
+  uint64_t progress = 0; ///< grows when a wait of some warp may have ended
 };
 
 /// Race tag: the clock in the high bits, then the warp, then flags of a writer.
@@ -196,9 +234,14 @@ inline uint32_t orderedBelow(const Warp &w) { return (w.floor + 1) << clockShift
 
 /// Picks the next group of a warp; called when the current one cannot go on.
 void reschedule(Warp &w);
+/// Lets another group go on, one that stands further on if there is one.
+void yieldGroup(Warp &w);
 /// Parks the lanes that execute the current `.sync` instruction until `need`
 /// lanes are there. Returns true if they are all there now.
 bool converge(Warp &w, const Inst &i, uint32_t need);
+
+/// The same for instructions that need all 32 lanes.
+bool wholeWarp(Warp &w, const Inst &i);
 
 enum class Access { Read, Write, Atomic };
 /// Checks and counts an access to global memory by the lanes in `mask` and
@@ -208,6 +251,17 @@ void globalAccess(Warp &w, const Inst &i, const uint64_t *addr, uint32_t mask, u
 /// The same for shared memory; `async`: the bytes are under way only.
 void sharedAccess(Warp &w, const Inst &i, const uint32_t *addr, uint32_t mask, unsigned bytes, Access kind,
                   bool async = false);
+/// The same for one range, by one thread on behalf of an asynchronous unit.
+/// Shared memory: multiples of 16 bytes. Global memory: gives the host address.
+void sharedRegion(Warp &w, unsigned lane, uint32_t lo, uint32_t bytes, Access kind, bool async = false);
+uint8_t *globalRegion(Warp &w, unsigned lane, uint64_t addr, uint32_t bytes, Access kind);
+/// Reads of up to 32 chunks of 16 bytes of shared memory by the whole warp,
+/// without bank conflicts.
+void sharedChunks(Warp &w, const uint32_t *addr, unsigned count);
+/// Lets a bulk copy land.
+void landBulk(Block &b, const BulkCopy &copy);
+/// What the warp does from now on is later than what others know of it.
+void advanceClock(Warp &w);
 /// Lets the copies of all but the newest `keep` groups land.
 void landAsync(Warp &w, uint32_t lanes, uint32_t keep, bool all);
 /// A warp arrives at a synchronisation: adds what it knows to `known`.

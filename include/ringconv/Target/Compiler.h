@@ -43,6 +43,7 @@ struct CompileOptions {
   /// Slower code in half the time: plainest code generation, and the IR is not
   /// verified between passes. For tests of many small programs.
   bool quick = false;
+  std::string cacheDir; ///< of compileObject: folder of compiled programs, made if need be; empty: none
 };
 
 /// LLVM IR with the program's descriptor, a constant `ringconv_program` named

@@ -34,7 +34,7 @@ private:
   std::function<bool(llvm::StringRef)> matches;
 };
 
-/// Errors (and the remarks that are wanted) on one line each; notes never.
+/// Errors, warnings and the remarks that are wanted on one line each; notes never.
 void printDiagnostics(mlir::MLIRContext &context, const RemarkFilter &remarks = RemarkFilter());
 
 /// The registry of tools that take any MLIR: all of upstream's dialects and

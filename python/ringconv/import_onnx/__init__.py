@@ -7,7 +7,7 @@
 """
 from ..network import ImportFailure
 from ..network.files import Imported
-from . import elementwise, normalize, reduce, resize, shapes, windows  # noqa: F401, register their operators
+from . import elementwise, loops, normalize, reduce, resize, shapes, windows  # noqa: F401, register their operators
 from . import model as _model
 from .importer import HANDLERS, Importer
 

@@ -51,11 +51,20 @@ def inputs_of(model, shapes):
     return found
 
 
-def initializers_of(model):
-    constants = {t.name: Const(numpy_helper.to_array(t), t.name) for t in model.graph.initializer}
-    if model.graph.sparse_initializer:
+def initializers_of(graph):
+    constants = {t.name: Const(numpy_helper.to_array(t), t.name) for t in graph.initializer}
+    if graph.sparse_initializer:
         raise ImportFailure("sparse initializers are not supported")
     return constants
+
+
+def names_read(node):
+    """Inputs of a node, and what its bodies read from outside."""
+    names = list(node.input)
+    for body in [a.g for a in node.attribute if a.type == onnx.AttributeProto.GRAPH]:
+        made = {v.name for v in [*body.input, *body.initializer]}.union(*(inner.output for inner in body.node))
+        names += [name for inner in body.node for name in names_read(inner) if name not in made]
+    return names
 
 
 def evaluate(node, constants, opset):

@@ -145,7 +145,8 @@ def PrepareBuffersPass : Pass<"ringconv-prepare-buffers", "::mlir::func::FuncOp"
   let description = [{
     Entry arguments become read-only, for they are the caller's; concatenations
     become insertions into one destination; an elementwise operation on a value
-    that the program made, and that nothing else uses, writes into it.
+    that the program made, and that nothing else uses, writes into it; what a loop
+    carries from round to round is written where it lay, unless it is still read.
   }];
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect", "::mlir::tensor::TensorDialect"];
 }
