@@ -52,7 +52,7 @@ static void addOptions(llvm::raw_ostream &os, const CompileOptions &o) {
   if (o.target != "cuda")
     return;
   llvm::interleave(o.gpuArchs, os, " ");
-  os << '\n';
+  os << '\n' << o.localConv << ' ' << o.cudnnWorkspace << '\n';
   if (o.machineCode)
     addIdentity(os, findPtxas());
 #endif

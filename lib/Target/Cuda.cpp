@@ -17,6 +17,7 @@ static void readCuda(ModuleOp module, CudaInfo &info) {
     info.constants.push_back(name.getValue().str());
   llvm::append_range(info.sums, module->getAttrOfType<DenseI64ArrayAttr>("ringconv.sums").asArrayRef());
   info.arenaBytes = module->getAttrOfType<IntegerAttr>("ringconv.arena").getInt();
+  info.usesCudnn = module->hasAttr("ringconv.cudnn");
 }
 
 /// PTX of each architecture, and machine code where there is a ptxas.
@@ -47,6 +48,8 @@ LogicalResult ringconv::lowerForCuda(ModuleOp local, const CompileOptions &optio
   CudaOptions cuda;
   cuda.arch = *llvm::min_element(options.gpuArchs);
   cuda.fastKernels = options.vectorize;
+  cuda.cudnn = options.localConv == "cudnn";
+  cuda.cudnnWorkspace = options.cudnnWorkspace;
   PassManager pm(local.getContext());
   pm.enableVerifier(!options.quick);
   buildBufferizePipeline(pm, /*frees=*/false);

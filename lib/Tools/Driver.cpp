@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ringconv/Tools/Driver.h"
+#include "ringconv/Target/Compiler.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
@@ -71,6 +72,20 @@ bool ringconv::readGpuArchs(StringRef tool, ArrayRef<std::string> words, std::ve
       return reportError(tool, "--gpu-arch: '" + word + "', expected sm_80, sm_90, sm_100, ..."), false;
     archs.push_back(arch);
   }
+  return true;
+}
+
+bool ringconv::readLocalConv(StringRef tool, StringRef how, StringRef workspace, CompileOptions &options) {
+  if (!how.empty() && how != "codegen" && how != "cudnn")
+    return reportError(tool, "--local-conv: '" + how + "', expected codegen or cudnn"), false;
+  if (how == "cudnn" && options.target != "cuda")
+    return reportError(tool, "--local-conv=cudnn needs --target=cuda"), false;
+  if (!workspace.empty() && how != "cudnn")
+    return reportError(tool, "--cudnn-workspace needs --local-conv=cudnn"), false;
+  if (!workspace.empty() && (workspace.getAsInteger(10, options.cudnnWorkspace) || options.cudnnWorkspace < 0))
+    return reportError(tool, "--cudnn-workspace: '" + workspace + "', expected a number of bytes"), false;
+  if (!how.empty())
+    options.localConv = how.str();
   return true;
 }
 

@@ -33,6 +33,13 @@ static cl::opt<std::string> cpu("target-cpu", cl::desc("LLVM's name, or native (
                                 cl::init("x86-64-v3"), cl::cat(category));
 static cl::list<std::string> gpuArch("gpu-arch", cl::desc("sm_80,...: GPUs to compile for (default: sm_80)"),
                                      cl::CommaSeparated, cl::cat(category));
+static cl::opt<std::string> localConv("local-conv",
+                                      cl::desc("who computes local convolutions of --target=cuda: codegen (default), "
+                                               "or cudnn where it can"),
+                                      cl::cat(category));
+static cl::opt<std::string> cudnnWorkspace("cudnn-workspace",
+                                           cl::desc("bytes that a convolution of cuDNN may use (default: 64 MiB)"),
+                                           cl::cat(category));
 static cl::opt<std::string> report("report", cl::desc("JSON file: what was chosen per operation and rank"),
                                    cl::cat(category));
 static cl::opt<std::string> cacheDir("cache-dir", cl::desc("keep compiled programs there, and take them from there"),
@@ -101,7 +108,7 @@ static int compile() {
   if (!module)
     return 1;
   CompileOptions options = readOptions();
-  if (!readGpuArchs(tool, gpuArch, options.gpuArchs))
+  if (!readGpuArchs(tool, gpuArch, options.gpuArchs) || !readLocalConv(tool, localConv, cudnnWorkspace, options))
     return 1;
   if (std::optional<Form> form = formOf(emit))
     return compileToCode(*module, options, *form);

@@ -17,6 +17,7 @@ namespace {
 struct Arguments {
   std::string input;
   SmallVector<std::string> gpuArchs;
+  StringRef localConv, cudnnWorkspace;
   ringconv::CompileOptions options;
   std::vector<char *> run;
   const char *remarksFilter = nullptr;
@@ -28,6 +29,9 @@ constexpr const char *compileHelp =
     "usage: ringconv-run IN.mlir [flags]\n"
     "  --target=host|cuda       what to compile for\n"
     "  --gpu-arch=sm_80,...     GPUs to compile for (default: sm_80)\n"
+    "  --local-conv=codegen|cudnn\n"
+    "                           who computes local convolutions of --target=cuda; cudnn: where it can\n"
+    "  --cudnn-workspace=BYTES  that a convolution of cuDNN may use (default: 64 MiB)\n"
     "  --entry=NAME             the function to run (default: main, else the only public one)\n"
     "  --mesh=AXIS=N,...        other extents for the axes of the mesh\n"
     "  --target-cpu=NAME        processor to compile for (default: native)\n"
@@ -66,6 +70,10 @@ bool takeFlag(int argc, char **argv, int &i, Arguments &args) {
       args.gpuArchs.push_back(word.str());
     return true;
   }
+  if (const char *v = valueOf("local-conv", argc, argv, i))
+    return args.localConv = v, true;
+  if (const char *v = valueOf("cudnn-workspace", argc, argv, i))
+    return args.cudnnWorkspace = v, true;
   if (const char *v = valueOf("entry", argc, argv, i))
     return o.entry = v, true;
   if (const char *v = valueOf("mesh", argc, argv, i))
@@ -145,7 +153,8 @@ int main(int argc, char **argv) {
   StringRef target = args.options.target;
   if (std::string why = ringconv::whyNotTarget(target); !why.empty())
     return ringconv::reportError("ringconv-run", "--target=" + target + " " + why);
-  if (!ringconv::readGpuArchs("ringconv-run", args.gpuArchs, args.options.gpuArchs))
+  if (!ringconv::readGpuArchs("ringconv-run", args.gpuArchs, args.options.gpuArchs) ||
+      !ringconv::readLocalConv("ringconv-run", args.localConv, args.cudnnWorkspace, args.options))
     return 1;
   if (int code = ringconv_main(int(args.run.size()), args.run.data(), nullptr))
     return code;

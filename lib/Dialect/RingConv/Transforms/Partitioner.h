@@ -36,11 +36,9 @@ private:
                                             llvm::ArrayRef<mlir::Value> operands);
   halo::Plan planWindow(const halo::Window &window, const WindowCut &cut);
   std::vector<int64_t> meshPositions(llvm::ArrayRef<mlir::StringAttr> axes);
-  std::vector<halo::ExchangeDim> reportExchange(llvm::ArrayRef<HaloDimAttr> dims);
   TensorReport reportTensor(mlir::RankedTensorType type, ShardingAttr sharding);
   llvm::SmallVector<mlir::Value> exchange(mlir::Location loc, mlir::Value input, llvm::ArrayRef<HaloDimAttr> dims,
                                           mlir::IntegerAttr id);
-  void remarkWindows(WindowedOpInterface op, llvm::ArrayRef<HaloDimAttr> dims, const Decision &decision);
 
   mlir::Value foldBorder(FoldBorderOp op, const Decision &decision, LocalBuilder &local);
 

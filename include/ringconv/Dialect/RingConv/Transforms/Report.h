@@ -25,6 +25,7 @@ struct TensorReport {
   std::vector<int64_t> shape;
   std::string elementType;
   std::vector<halo::MeshDim> dims; ///< one per dimension
+  int64_t elementBytes = 0;
 };
 
 struct WindowReport {
