@@ -161,6 +161,6 @@ void Cache::write(const CacheEntry &entry) const {
     return file->keep(path);
   };
   if (llvm::Error error = keep())
-    emitWarning(loc) << "cache " << folder << " cannot be written, the program is not kept: "
-                     << toString(std::move(error));
+    emitWarning(loc) << "cache " << folder
+                     << " cannot be written, the program is not kept: " << toString(std::move(error));
 }

@@ -30,7 +30,7 @@ FailureOr<ObjectCode> ringconv::generateCode(CompiledProgram &program, Form form
     return failure();
   ObjectCode code{program.entry, std::move(*bytes), form == Form::Library ? emitHeader(program) : "", "", program.cuts};
   llvm::raw_string_ostream report(code.report);
-  writeReport(report, program);
+  writeReport(report, program.entry, program.report);
   return code;
 }
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ringconv/Target/Report.h"
+#include "ringconv/Cost/Cost.h"
 
-#include "llvm/IR/Module.h"
 #include "llvm/Support/JSON.h"
-#include "llvm/Target/TargetMachine.h"
 
 #include <algorithm>
 
@@ -100,19 +99,21 @@ private:
 };
 } // namespace
 
-void ringconv::writeReport(llvm::raw_ostream &os, const CompiledProgram &program) {
+void ringconv::writeReport(llvm::raw_ostream &os, llvm::StringRef entry, const FuncReport &report, bool costs) {
   llvm::json::OStream json(os, 2);
   json.object([&] {
-    json.attribute("entry", program.entry);
+    json.attribute("entry", entry);
     json.attributeObject("mesh", [&] {
-      for (auto [axis, extent] : llvm::zip(program.report.axes, program.report.extents))
+      for (auto [axis, extent] : llvm::zip(report.axes, report.extents))
         json.attribute(axis, extent);
     });
     json.attributeArray("operations", [&] {
-      ReportWriter writer(json, program.report);
-      for (const WindowReport &window : program.report.windows)
+      ReportWriter writer(json, report);
+      for (const WindowReport &window : report.windows)
         writer.write(window);
     });
+    if (costs)
+      cost::writeCost(json, report);
   });
   os << '\n';
 }

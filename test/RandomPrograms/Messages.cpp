@@ -128,11 +128,12 @@ public:
     for (size_t a = 0; a < p.arguments.size(); ++a)
       for (int64_t r = 0; r < p.mesh.size(); ++r)
         boxes[a].push_back(annotatedBox(p, p.arguments[a].sharding, types[a].shape, r));
-    for (size_t i = 0; i < results.size(); ++i)
-      if (isDirect(p.results[i]))
-        boxes[p.results[i].value] = results[i];
-      else
-        complete = false;
+    for (size_t i = 0; i < results.size(); ++i) {
+      std::vector<Box> &box = boxes[p.results[i].value];
+      // A value that is returned with two cuts moves.
+      complete &= isDirect(p.results[i]) && (box.empty() || box == results[i]);
+      box = results[i];
+    }
   }
 
   std::optional<std::vector<Traffic>> run() {

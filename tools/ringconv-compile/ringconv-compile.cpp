@@ -2,12 +2,15 @@
 //
 // ringconv-compile IN -o OUT: to the partitioned program, LLVM IR, an object, a
 // library with its header, or an executable.
+#include "ringconv/Cost/Cost.h"
 #include "ringconv/Pipelines/Pipelines.h"
+#include "ringconv/Target/AutoCut.h"
 #include "ringconv/Target/Emit.h"
 #include "ringconv/Target/Report.h"
 #include "ringconv/Target/Version.h"
 #include "ringconv/Tools/Driver.h"
 
+#include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/CommandLine.h"
 
 using namespace mlir;
@@ -40,8 +43,14 @@ static cl::opt<std::string> localConv("local-conv",
 static cl::opt<std::string> cudnnWorkspace("cudnn-workspace",
                                            cl::desc("bytes that a convolution of cuDNN may use (default: 64 MiB)"),
                                            cl::cat(category));
-static cl::opt<std::string> report("report", cl::desc("JSON file: what was chosen per operation and rank"),
+static cl::opt<std::string> report("report",
+                                   cl::desc("FILE.json: what was chosen per operation and rank, and what it "
+                                            "is predicted to cost; FILE.html: the costs as a page"),
                                    cl::cat(category));
+static cl::opt<std::string> autoCut("auto-cut",
+                                    cl::desc("cut the largest input as is predicted to cost least (default: "
+                                             "for cores)"),
+                                    cl::value_desc("system"), cl::ValueOptional, cl::cat(category));
 static cl::opt<std::string> cacheDir("cache-dir", cl::desc("keep compiled programs there, and take them from there"),
                                      cl::cat(category));
 static cl::opt<bool> remarks("remarks", cl::desc("print what was chosen"), cl::cat(category));
@@ -70,9 +79,21 @@ static CompileOptions readOptions() {
   return options;
 }
 
-/// The file of --report, if there is one.
-static int writeReportFile(llvm::function_ref<void(llvm::raw_ostream &)> write) {
-  return report.empty() ? 0 : tell(writeFile(report, write));
+/// The file of --report, if there is one. The partition is made for it once more,
+/// so that code may come from a cache.
+static int writeReportFile(ModuleOp module, const CompileOptions &options) {
+  if (report.empty())
+    return 0;
+  PartitionReport chosen;
+  {
+    ScopedDiagnosticHandler quiet(module.getContext(), [](Diagnostic &) { return success(); });
+    if (failed(partitionModule(module, options, chosen)))
+      return 1;
+  }
+  const auto &[name, func] = *chosen.functions.begin();
+  return tell(writeFile(report, [&](llvm::raw_ostream &os) {
+    StringRef(report).ends_with(".html") ? cost::writePage(os, name, func) : writeReport(os, name, func, /*costs=*/true);
+  }));
 }
 
 /// LLVM IR or PTX.
@@ -80,8 +101,6 @@ static int compileToText(ModuleOp module, const CompileOptions &options) {
   FailureOr<CompiledProgram> program = compileProgram(module, options);
   if (failed(program))
     return 1;
-  if (int code = writeReportFile([&](llvm::raw_ostream &os) { writeReport(os, *program); }))
-    return code;
   return tell(writeText(*program, emit, output));
 }
 
@@ -89,9 +108,15 @@ static int compileToCode(ModuleOp module, const CompileOptions &options, Form fo
   FailureOr<ObjectCode> code = compileObject(module, options, form);
   if (failed(code))
     return 1;
-  if (int status = writeReportFile([&](llvm::raw_ostream &os) { os << code->report; }))
-    return status;
   return tell(writeCode(*code, emit, output));
+}
+
+static int compileToMLIR(ModuleOp module, const CompileOptions &options) {
+  PartitionReport chosen;
+  auto partitioned = partitionModule(module, options, chosen);
+  if (failed(partitioned))
+    return 1;
+  return tell(writeFile(output, [&](llvm::raw_ostream &os) { (*partitioned)->print(os); }));
 }
 
 static int compile() {
@@ -110,15 +135,13 @@ static int compile() {
   CompileOptions options = readOptions();
   if (!readGpuArchs(tool, gpuArch, options.gpuArchs) || !readLocalConv(tool, localConv, cudnnWorkspace, options))
     return 1;
-  if (std::optional<Form> form = formOf(emit))
-    return compileToCode(*module, options, *form);
-  if (emit != Emit::MLIR)
-    return compileToText(*module, options);
-  PartitionReport chosen;
-  auto partitioned = partitionModule(*module, options, chosen);
-  if (failed(partitioned))
+  if (autoCut.getNumOccurrences() && failed(chooseCut(*module, options, autoCut)))
     return 1;
-  return tell(writeFile(output, [&](llvm::raw_ostream &os) { (*partitioned)->print(os); }));
+  std::optional<Form> form = formOf(emit);
+  int code = form                 ? compileToCode(*module, options, *form)
+             : emit == Emit::MLIR ? compileToMLIR(*module, options)
+                                  : compileToText(*module, options);
+  return code ? code : writeReportFile(*module, options);
 }
 
 int main(int argc, char **argv) {

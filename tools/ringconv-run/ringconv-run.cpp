@@ -5,10 +5,12 @@
 // parses as in emitted executables.
 #include "ringconv/Pipelines/Pipelines.h"
 #include "ringconv/Runtime/Session.h"
+#include "ringconv/Target/AutoCut.h"
 #include "ringconv/Target/ObjectCode.h"
 #include "ringconv/Target/Version.h"
 #include "ringconv/Tools/Driver.h"
 
+#include <optional>
 #include <vector>
 
 using namespace mlir;
@@ -22,6 +24,7 @@ struct Arguments {
   std::vector<char *> run;
   const char *remarksFilter = nullptr;
   ringconv::RemarkFilter remarks;
+  std::optional<std::string> autoCut; ///< the system's name, empty: the default
   bool badMesh = false; ///< an empty one was given
 };
 
@@ -40,6 +43,7 @@ constexpr const char *compileHelp =
     "  --always-overlap         overlap however small the pieces are\n"
     "  --no-merge-halos         one exchange per tensor\n"
     "  --count-multiply-adds    count them at run time\n"
+    "  --auto-cut[=SYSTEM]      cut the largest input as is predicted to cost least (default: for cores)\n"
     "  --cache-dir=DIR          keep compiled programs there, and take them from there\n"
     "  --remarks                print what the compiler chose\n"
     "  --remarks-filter=REGEX   print the remarks that match\n"
@@ -92,6 +96,10 @@ bool takeFlag(int argc, char **argv, int &i, Arguments &args) {
     return o.countMultiplyAdds = true, true;
   if (word == "--remarks")
     return args.remarks.all(), true;
+  if (word == "--auto-cut")
+    return args.autoCut = "", true;
+  if (word.consume_front("--auto-cut="))
+    return args.autoCut = word.str(), true;
   if (const char *v = valueOf("cache-dir", argc, argv, i))
     return o.cacheDir = v, true;
   if (const char *v = valueOf("remarks-filter", argc, argv, i))
@@ -106,6 +114,8 @@ FailureOr<ringconv::LoadedProgram> compile(const Arguments &args) {
   ringconv::printDiagnostics(context, args.remarks);
   OwningOpRef<ModuleOp> module = ringconv::readProgram("ringconv-run", args.input, context);
   if (!module)
+    return failure();
+  if (args.autoCut && failed(ringconv::chooseCut(*module, args.options, *args.autoCut)))
     return failure();
   FailureOr<ringconv::ObjectCode> code = ringconv::compileObject(*module, args.options, ringconv::Form::InProcess);
   if (failed(code))

@@ -2,8 +2,9 @@
 #ifndef RINGCONV_TARGET_REPORT_H
 #define RINGCONV_TARGET_REPORT_H
 
-#include "ringconv/Target/Compiler.h"
+#include "ringconv/Dialect/RingConv/Transforms/Report.h"
 
+#include "llvm/ADT/StringRef.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace ringconv {
@@ -23,8 +24,9 @@ namespace ringconv {
 ///                     of the input (and of what is read with it: a gradient's
 ///                     selector), the halo `slabs` around it, what is `packed`
 ///                     because it is no stretch of the shard, the `result`
-/// Sums over ranks and moves to other cuts are not in it.
-void writeReport(llvm::raw_ostream &os, const CompiledProgram &program);
+/// Sums over ranks and moves to other cuts are not in it, but in `cost`, which
+/// `costs` adds: what every step is predicted to cost, see ringconv/Cost/Cost.h.
+void writeReport(llvm::raw_ostream &os, llvm::StringRef entry, const FuncReport &report, bool costs = false);
 
 } // namespace ringconv
 

@@ -86,7 +86,7 @@ def label_of(proto):
 
 class Importer:
 
-    def __init__(self, model, shapes, shardings):
+    def __init__(self, model, shapes, shardings, constants):
         self.model = model
         self.opset = onnx_model.opset_of(model)
         self.program = Program()
@@ -95,7 +95,8 @@ class Importer:
         self.producers = {}  # value name -> node that makes it
         self.done = set()  # ids of nodes that were converted, or whose work another one did
         self.padded = {}  # tensor name -> (what was padded, {dim: (low, high, mode)})
-        inputs = onnx_model.inputs_of(model, shapes)
+        inputs = onnx_model.inputs_of(model, shapes, constants)
+        self.values.update(onnx_model.constants_of(model, constants))
         unknown = set(shardings) - {name for name, _, _ in inputs}
         if unknown:
             raise ImportFailure(f"--shard: no input is called {sorted(unknown)[0]}; the inputs are "
@@ -110,7 +111,7 @@ class Importer:
         for node in graph.node:
             inputs = [n for n in node.input if n]
             known = all(isinstance(self.values.get(n), Const) for n in inputs)
-            if node.domain in ("", "ai.onnx") and known and (inputs or node.op_type == "Constant"):
+            if known and (inputs or node.op_type == "Constant") and onnx_model.can_evaluate(node):
                 self.evaluate(node)
             else:
                 rest.append(node)
@@ -156,7 +157,7 @@ class Importer:
         if node.domain not in ("", "ai.onnx") or node.op_type not in HANDLERS:
             raise ImportFailure(f"{label_of(node)}: operator is not supported")
         known = all(isinstance(self.values.get(n), Const) for n in node.input if n)
-        if known and any(node.input):
+        if known and any(node.input) and onnx_model.can_evaluate(node):
             self.evaluate(node)
             return
         try:

@@ -274,6 +274,8 @@ Decision Decider::assemble() {
       cut.taps.push_back(windowed.isReversed(n) ? halo::Interval{size - e.end, size - e.begin} : e);
     }
   }
+  // An axis of one rank cuts nothing: there is nothing to add.
+  llvm::erase_if(decision.reduceAxes, [&](StringAttr axis) { return mesh.mesh.parts(axis) == 1; });
   decision.windows = std::move(windows);
   return decision;
 }

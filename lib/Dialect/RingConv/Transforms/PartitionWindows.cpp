@@ -49,7 +49,7 @@ static SmallVector<int64_t> edgesOf(const WindowCut &cut, int64_t parts, const h
   return {};
 }
 
-static std::string locationText(Location loc) {
+std::string ringconv::locationText(Location loc) {
   std::string text;
   llvm::raw_string_ostream os(text);
   if (auto file = loc->findInstanceOf<FileLineColLoc>())

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Loops over a dimension: what a stream keeps from step to step is carried."""
+"""Nodes with bodies: loops over a dimension, where what a stream keeps from step to
+step is carried, and branches that are known."""
 from . import model as onnx_model
 from .importer import handles
 
@@ -45,3 +46,13 @@ def scan(node):
         return results[:states], [(axis, _joined(program, part, axis)) for axis, part in zip(places, results[states:])]
 
     return program.loop(count, [node.tensor(i) for i in range(states)], step)
+
+
+@handles("If")
+def branch(node):
+    """The branch that a known condition takes."""
+    taken = node.constant(0, "the condition")
+    body = node.attribute("then_branch" if taken.reshape(-1)[0] else "else_branch")
+    node.importer.values.update(onnx_model.initializers_of(body))
+    node.importer.convert_graph(body)
+    return [node.importer.values[o.name] for o in body.output]
