@@ -29,14 +29,15 @@ build_jobs() {
 }
 
 # ---- Packages ----
-# The build, a Python environment; both MPI implementations and the Python
-# package may be missing. MLIR_DIR names
+# The build, a Python environment; both MPI implementations, the Python package
+# and what fuzzing needs may be missing. MLIR_DIR names
 # another MLIR 22; then Debian's LLVM is not wanted.
 packages_build=(cmake ninja-build g++ libgtest-dev libgmock-dev ccache git ca-certificates)
 packages_llvm=(clang-22 lld-22 llvm-22-dev llvm-22-tools libmlir-22-dev mlir-22-tools)
 packages_python=(python3 python3-numpy python3-pil)
 packages_mpi=(libopenmpi-dev openmpi-bin libmpich-dev mpich)
 packages_package=(python3-dev pybind11-dev python3-pytest python3-mpi4py)
+packages_fuzz=(libclang-rt-22-dev) # also for sanitizers
 
 is_debian_like() { command -v dpkg-query >/dev/null && command -v apt-get >/dev/null; }
 
@@ -62,7 +63,7 @@ find_missing() {
     local wanted
     mapfile -t wanted < <(required_packages)
     mapfile -t missing_required < <(missing "${wanted[@]}")
-    mapfile -t missing_optional < <(missing "${packages_mpi[@]}" "${packages_package[@]}")
+    mapfile -t missing_optional < <(missing "${packages_mpi[@]}" "${packages_package[@]}" "${packages_fuzz[@]}")
   fi
 }
 
@@ -75,7 +76,7 @@ packages_phrase() {
   elif ((${#missing_required[@]} > 0)); then
     echo "packages ($count to install, up to 410 MB to download, 2.5 GB on disk)"
   else
-    echo "packages ($count for MPI and Python to install, up to 40 MB to download, 150 MB on disk)"
+    echo "packages ($count for MPI, Python and fuzzing to install, up to 45 MB to download, 200 MB on disk)"
   fi
 }
 

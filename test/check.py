@@ -5,7 +5,8 @@
     check.py BUILD/test/check.json [--level=quick|default|long] [--only=PART] [--jobs=N] [--filter=REGEX]
 
 Parts: lit over test/, the GoogleTest programs of unittests/, the tests of the
-host runtime, those of the Python package and of gpusim, the documentation site. A part that does not come to its
+host runtime, those of the Python package and of gpusim, fuzz targets, the runtime
+and gpusim under sanitizers (long, or with --only=sanitizers), the documentation site. A part that does not come to its
 end counts as a failure. The last line is 'N passed, N failed'; the exit code is 1 if anything failed.
 """
 import argparse
@@ -140,6 +141,23 @@ def run_gpusim(build, args, folder):
     return run_script("gpusim", ["sh", build["gpusim"], build["build"]], args)
 
 
+def run_fuzz(build, args, folder):
+    """Coverage-guided: half a minute for each target, or a million inputs."""
+    if not build["fuzzers"] or args.level == "quick":
+        print("fuzz: left out: " + ("not in the quick suite" if build["fuzzers"] else "no libFuzzer when it was configured"))
+        return Counts(0, 0)
+    budget = "--runs=1000000" if args.level == "long" else "--seconds=30"
+    return run_script("fuzz", [build["python"], os.path.join(build["source"], "Fuzz", "run.py"), budget,
+                               *build["fuzzers"]], args)
+
+
+def run_sanitizers(build, args, folder):
+    if args.level != "long" and args.only != "sanitizers":
+        print("sanitizers: left out: in the long suite only")
+        return Counts(0, 0)
+    return run_script("sanitizers", ["sh", os.path.join(build["source"], "sanitize.sh"), build["build"]], args)
+
+
 def run_site(build, args, folder):
     """The documentation site, warnings as errors."""
     os.environ["RINGCONV_BUILD_DIR"] = build["build"]
@@ -149,7 +167,7 @@ def run_site(build, args, folder):
 
 
 PARTS = {"lit": run_lit, "unit": run_unit, "runtime": run_runtime, "python": run_python, "gpusim": run_gpusim,
-         "site": run_site}
+         "fuzz": run_fuzz, "sanitizers": run_sanitizers, "site": run_site}
 
 
 def main():
@@ -172,7 +190,7 @@ def main():
                 rows.append((name, part(build, args, folder), time.monotonic() - begin))
     print()
     for name, counts, seconds in rows:
-        print(f"{name + ':':9}{counts.passed:6} passed, {counts.failed:3} failed  {seconds:6.1f} s")
+        print(f"{name + ':':11}{counts.passed:6} passed, {counts.failed:3} failed  {seconds:6.1f} s")
     passed, failed = (sum(counts[i] for _, counts, _ in rows) for i in (0, 1))
     print(f"{passed} passed, {failed} failed")
     return 1 if failed or not passed else 0

@@ -27,7 +27,7 @@ bin_dir = os.path.join(config.ringconv_build_root, "bin")
 lib_dir = os.path.join(config.ringconv_build_root, "lib")
 
 # ---- Tools: names in RUN lines become absolute paths ----
-llvm_config.with_system_environment(["HOME", "TMP", "TEMP", "TMPDIR"])
+llvm_config.with_system_environment(["HOME", "TMP", "TEMP", "TMPDIR", "SLURM_CONF"])
 roundtrip = lit_config.params.get("roundtrip", "0") != "0"
 tools = [
     ToolSubst("ringconv-opt", extra_args=["--verify-roundtrip"] if roundtrip else [], unresolved="ignore"),
@@ -107,6 +107,20 @@ for implementation, mark, flags in (
             config.available_features.add(f"mpi-{implementation}")
     elif level != "quick":
         left_out(f"tests under {implementation} (no launcher or no {os.path.basename(library)})")
+
+if shutil.which("srun") and "UP" in (answers("scontrol", "ping") or ""):
+    if level != "quick":
+        config.available_features.add("srun")
+elif level != "quick":
+    left_out("tests under srun (no controller answers; scripts/slurm.sh starts one)")
+
+# Tried in a namespace that ends with the command.
+cable = "ip netns list && ip link add ringconv-a type veth peer name ringconv-b"
+if answers("unshare", "--net", "sh", "-c", cable) is not None:
+    if level != "quick":
+        config.available_features.add("network-namespaces")
+elif level != "quick":
+    left_out("tests of two nodes (network namespaces cannot be made here)")
 
 cuda = [os.path.join(os.environ[v], "bin") for v in ("CUDA_HOME", "CUDA_PATH") if v in os.environ]
 cuda += ["/usr/local/cuda/bin"]

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Text found on a photographed page by four ranks, each of which sees a part.
+"""Text found on a page by four ranks, each of which sees a part.
 
-    text.py RINGCONV_RUN NETWORKS OUT_FOLDER [--width=960] [--mesh=w=4|h=2,w=2]
+    text.py RINGCONV_RUN NETWORKS OUT_FOLDER [--width=960] [--mesh=w=4|h=2,w=2] [--photo=FILE]
 
 Imports the text-detection network (NETWORKS/detection.onnx), runs it cut over
 the mesh and compares with ONNX Runtime: the map of text to 1e-4, and the boxes
-drawn from it exactly. OUT_FOLDER/text.png shows both. NETWORKS is what
-scripts/networks.sh fetches; needs its Python environment.
+drawn from it exactly. OUT_FOLDER/text.png shows both. The page is drawn by page.py,
+or a photograph. NETWORKS is what scripts/networks.sh fetches; needs its Python
+environment.
 """
 import argparse
 import json
@@ -19,6 +20,8 @@ import time
 import numpy as np
 import onnxruntime
 from PIL import Image, ImageDraw
+
+from page import draw_page
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "python"))
 from ringconv.import_onnx import import_model  # noqa: E402
@@ -72,6 +75,18 @@ def boxes_of(probability):
 
 
 # ---- Both runs ----
+def page_of(args):
+    if args.photo:
+        return Image.open(args.photo).convert("RGB").resize((args.width, HEIGHT), Image.Resampling.BICUBIC)
+    return draw_page(args.width, HEIGHT)
+
+
+def network_input(page):
+    """[1, 3, height, width], BGR, from -1 to 1."""
+    x = (np.asarray(page, np.float32)[:, :, ::-1] / 255 - 0.5) / 0.5
+    return np.ascontiguousarray(x.transpose(2, 0, 1)[None])
+
+
 def by_onnxruntime(path, x):
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
@@ -140,14 +155,14 @@ def main():
         parser.add_argument(name)
     parser.add_argument("--width", type=int, default=960)
     parser.add_argument("--mesh", default="w=4")
+    parser.add_argument("--photo")
     parser.add_argument("--repeat", type=int, default=1)
     args = parser.parse_args()
     os.makedirs(args.out, exist_ok=True)
     mesh = {axis: int(n) for axis, n in (word.split("=") for word in args.mesh.split(","))}
     path = os.path.join(args.networks, "detection.onnx")
-    page = Image.open(os.path.join(args.networks, "page.png")).convert("RGB").resize((args.width, HEIGHT), Image.BICUBIC)
-    x = (np.asarray(page, np.float32)[:, :, ::-1] / 255 - 0.5) / 0.5
-    x = np.ascontiguousarray(x.transpose(2, 0, 1)[None])
+    page = page_of(args)
+    x = network_input(page)
 
     expected, ort_seconds = by_onnxruntime(path, x)
     result, report, import_seconds = by_ringconv(args, path, x, mesh, [[], []] + [[a] if a in mesh else [] for a in "hw"])

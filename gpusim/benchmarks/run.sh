@@ -4,7 +4,7 @@
 # Speed of the interpreter on one core with all checks on: run.sh BUILD_FOLDER.
 # A 3x3 convolution of 64 to 64 channels on 56x56 pixels, in f32 on fused
 # multiply-adds and in f16 on tensor cores, and two kernels of nvcc.
-speed=${1:?usage: run.sh BUILD_FOLDER}/benchmarks/gpusim-speed
+speed=${1:?usage: run.sh BUILD_FOLDER}/bin/gpusim-speed
 here=$(cd "$(dirname "$0")" && pwd)
 measure() {
   name=$1

@@ -4,6 +4,7 @@ with ranks as threads of one process and as processes."""
 import ctypes
 import os
 import signal
+import socket
 import sys
 import threading
 
@@ -81,7 +82,9 @@ def on_processes(ranks, body, destroy=True, fixed=False):
     """The same with a process per rank. `fixed`: they meet by NCCL_COMM_ID, not by an id that they were given."""
     uid = UniqueId()
     if fixed:
-        os.environ["NCCL_COMM_ID"] = f"127.0.0.1:{os.getpid()}"
+        with socket.socket() as s:
+            s.bind(("127.0.0.1", 0))
+            os.environ["NCCL_COMM_ID"] = "127.0.0.1:%d" % s.getsockname()[1]
     else:
         library().ncclGetUniqueId(ctypes.byref(uid))
     children = {}

@@ -122,6 +122,7 @@ typedef struct RingConvCompileOptions {
   int32_t noVectorize, noMergeHalos, noOverlap, alwaysOverlap;
   int32_t reference; /* compile the uncut program too, for ringconvProgramRunReference */
   int32_t countMultiplyAdds;
+  const char *cacheDir; /* folder that keeps compiled programs, made if need be; not for LLVM IR */
 } RingConvCompileOptions;
 
 /* The program of one rank, as a new module; options may be NULL. */

@@ -5,7 +5,6 @@
 
 #include "ringconv/Dialect/RingConv/Transforms/Report.h"
 #include "ringconv/Target/Emit.h"
-#include "ringconv/Target/Report.h"
 
 #include "llvm/Support/raw_ostream.h"
 
@@ -43,6 +42,7 @@ static int32_t readOptions(RingConvContext *context, const RingConvCompileOption
   options.alwaysOverlap = o.alwaysOverlap;
   options.reference = o.reference;
   options.countMultiplyAdds = o.countMultiplyAdds;
+  options.cacheDir = text(o.cacheDir);
   return RINGCONV_OK;
 }
 
@@ -70,10 +70,18 @@ int32_t ringconvCompileToFile(const RingConvModule *module, const RingConvCompil
     CompileOptions options;
     if (int32_t code = readOptions(context, given, "x86-64-v3", options))
       return code;
-    FailureOr<CompiledProgram> program = compileProgram(module->op.get(), options);
-    if (failed(program))
-      return RINGCONV_REFUSED;
-    auto why = writeProgram(*program, Emit(emit), path);
+    std::optional<std::string> why;
+    if (std::optional<Form> form = formOf(Emit(emit))) {
+      FailureOr<ObjectCode> code = compileObject(module->op.get(), options, *form);
+      if (failed(code))
+        return RINGCONV_REFUSED;
+      why = writeCode(*code, Emit(emit), path);
+    } else {
+      FailureOr<CompiledProgram> program = compileProgram(module->op.get(), options);
+      if (failed(program))
+        return RINGCONV_REFUSED;
+      why = writeText(*program, Emit(emit), path);
+    }
     return why ? context->refuse(*why) : RINGCONV_OK;
   });
 }
@@ -85,17 +93,16 @@ int32_t ringconvCompile(const RingConvModule *module, const RingConvCompileOptio
     CompileOptions options;
     if (int32_t code = readOptions(context, given, "native", options))
       return code;
-    FailureOr<CompiledProgram> compiled = compileProgram(module->op.get(), options);
-    if (failed(compiled))
+    FailureOr<ObjectCode> code = compileObject(module->op.get(), options, Form::InProcess);
+    if (failed(code))
       return RINGCONV_REFUSED;
-    auto result = std::make_unique<RingConvProgram>();
-    llvm::raw_string_ostream os(result->report);
-    writeReport(os, *compiled);
-    result->cuts = compiled->cuts;
-    llvm::Expected<LoadedProgram> loaded = loadInProcess(std::move(*compiled));
+    llvm::Expected<LoadedProgram> loaded = loadInProcess(*code);
     if (!loaded)
       return context->refuse("cannot load the compiled program: " + toString(loaded.takeError()));
+    auto result = std::make_unique<RingConvProgram>();
     result->loaded = std::move(*loaded);
+    result->report = std::move(code->report);
+    result->cuts = std::move(code->cuts);
     *program = result.release();
     return RINGCONV_OK;
   });

@@ -116,7 +116,7 @@ private:
 
   void drawArrow(const halo::Piece &piece, int64_t owner, int64_t reader) {
     int64_t at = ownOf(dim, owner).begin + piece.sendAt.at(owner);
-    Interval source{at, at + piece.sendSize.at(owner)}, need = needOf(dim, reader);
+    Interval source{at, at + (piece.sendSize.at(owner) - 1) * piece.step + 1}, need = needOf(dim, reader);
     double from = scale.at((source.begin + source.end) / 2.0), to = from;
     if (halo::intersect(source, need).empty())
       to = scale.at(piece.side == halo::Side::Low ? need.begin / 2.0 : (need.end + size) / 2.0);

@@ -132,7 +132,8 @@ static Piece pieceOf(const Stretch &s, const Delivery &d, const Window &w, const
   sendAt.values[d.sender] = d.share.positions.begin + w.padLow - extended.part(d.sender).begin;
   sendSize.values[d.sender] = d.share.positions.size();
   return {s.side,
-          s.reversed ? Fill::Reverse : Fill::Copy,
+          s.reversed,
+          1,
           recvPeer.table(),
           recvAt.table(),
           recvExtended.table(),

@@ -4,25 +4,19 @@
 #include "Detail.h"
 
 #include <algorithm>
-#include <map>
-#include <tuple>
 
 using namespace ringconv::halo;
 using namespace ringconv::halo::detail;
 
-static std::vector<Rank> ranksOf(const Window &w, const Cuts &inputs,
-                                 const std::vector<Interval> &outputs,
-                                 const std::vector<Interval> &taps) {
-  std::vector<Rank> ranks(inputs.parts());
-  for (int64_t r = 0; r < inputs.parts(); ++r) {
-    Rank &rank = ranks[r];
-    rank.own = inputs.part(r);
-    rank.out = outputs[r];
-    rank.taps = taps.empty() ? Interval{0, w.size} : taps[r];
-    rank.reach = rawReach(w, rank.out, rank.taps);
-    rank.need = needOf(w, inputs.size(), rank.out, rank.taps);
-  }
-  return ranks;
+Rank detail::rankOf(const Window &w, int64_t size, Interval own, Interval out, const std::vector<Interval> &taps,
+                    int64_t r) {
+  Rank rank;
+  rank.own = own;
+  rank.out = out;
+  rank.taps = taps.empty() ? Interval{0, w.size} : taps[r];
+  rank.reach = rawReach(w, rank.out, rank.taps);
+  rank.need = needOf(w, size, rank.out, rank.taps);
+  return rank;
 }
 
 /// The low slab holds what a rank needs below its own elements, the high slab
@@ -154,114 +148,42 @@ static void tabulateReports(const Window &w, int64_t size,
   plan.interiorEnd = Table::of(interiorEnd);
 }
 
-//===----------------------------------------------------------------------===//
-// Pieces
-//===----------------------------------------------------------------------===//
-
-/// Values that matter only for the parts that take part; the others get what
-/// gives few runs, never below 0 or above the largest, so that nobody computes
-/// a strange size from them.
-namespace {
-class Sparse {
-public:
-  explicit Sparse(size_t parts)
-      : allowed(parts, Range{0, 0}), set(parts, false) {}
-  void put(int64_t c, int64_t value) {
-    allowed[c] = {value, value};
-    set[c] = true;
-    largest = std::max(largest, value);
-  }
-  Table table() {
-    for (size_t c = 0; c < allowed.size(); ++c)
-      if (!set[c])
-        allowed[c].max = largest;
-    return fit(allowed);
-  }
-
-private:
-  std::vector<Range> allowed;
-  std::vector<bool> set;
-  int64_t largest = 0;
-};
-} // namespace
-
-/// The segments of one piece: at most one for each receiver and, as they have
-/// one distance, at most one for each sender. The sender's tables are thus the
-/// receiver's, indexed by the other end.
-static Piece pieceOf(const std::vector<const Segment *> &segments,
-                     const std::vector<Rank> &ranks, int64_t low) {
-  size_t parts = ranks.size();
-  std::vector<int64_t> recvPeer(parts, -1), sendPeer(parts, -1);
-  Sparse recvAt(parts), recvExtended(parts), recvSize(parts), sendAt(parts),
-      sendSize(parts);
-  Piece piece{segments.front()->side,
-              segments.front()->fill,
-              {},
-              {},
-              {},
-              {},
-              {},
-              {},
-              {}};
-  for (const Segment *segment : segments) {
-    const Rank &rank = ranks[segment->receiver];
-    int64_t extended = rank.extended + segment->raw - rank.need.elements.begin;
-    int64_t slab = piece.side == Side::Low   ? 0
-                   : piece.side == Side::Own ? low
-                                             : low + rank.own.size();
-    recvPeer[segment->receiver] = segment->sender;
-    recvAt.put(segment->receiver, extended - slab);
-    recvExtended.put(segment->receiver, extended);
-    recvSize.put(segment->receiver, segment->size);
-    sendPeer[segment->sender] = segment->receiver;
-    sendAt.put(segment->sender,
-               segment->source - ranks[segment->sender].own.begin);
-    sendSize.put(segment->sender,
-                 piece.fill == Fill::Repeat ? 1 : segment->size);
-  }
-  piece.recvPeer = Table::of(recvPeer);
-  piece.recvAt = recvAt.table();
-  piece.recvExtended = recvExtended.table();
-  piece.recvSize = recvSize.table();
-  piece.sendPeer = Table::of(sendPeer);
-  piece.sendAt = sendAt.table();
-  piece.sendSize = sendSize.table();
-  return piece;
-}
-
-/// Groups segments of the same kind: own first, then by side, distance, fill
-/// (the region of the border) and tap. The order is the same on every rank, so
-/// it may order messages.
-static std::vector<Piece> piecesOf(const std::vector<Segment> &segments,
-                                   const std::vector<Rank> &ranks,
-                                   int64_t low) {
-  using Key = std::tuple<int, int64_t, Fill, int64_t>;
-  std::map<Key, std::vector<const Segment *>> kinds;
-  for (const Segment &segment : segments) {
-    int side = segment.side == Side::Own   ? 0
-               : segment.side == Side::Low ? 1
-                                           : 2;
-    kinds[{side, segment.distance, segment.fill, segment.tap}].push_back(
-        &segment);
-  }
-  std::vector<Piece> pieces;
-  for (const auto &[key, members] : kinds)
-    pieces.push_back(pieceOf(members, ranks, low));
-  return pieces;
-}
-
-Plan ringconv::halo::planRanges(const Window &w, const Cuts &inputs,
-                                const std::vector<Interval> &outputs,
-                                const std::vector<Interval> &taps) {
+/// `whole`: every rank owns all of `inputs`, which are one part.
+static Plan planOf(const Window &w, const Cuts &inputs, bool whole, const std::vector<Interval> &outputs,
+                   const std::vector<Interval> &taps) {
   Plan plan;
-  std::vector<Rank> ranks = ranksOf(w, inputs, outputs, taps);
+  std::vector<Rank> ranks;
+  auto partOf = [&](size_t r) { return whole ? 0 : static_cast<int64_t>(r); };
+  for (size_t r = 0; r < outputs.size(); ++r)
+    ranks.push_back(rankOf(w, inputs.size(), inputs.part(partOf(r)), outputs[r], taps, static_cast<int64_t>(r)));
   placeNeeds(ranks, plan);
   tabulateReads(w, ranks, plan);
   tabulateReports(w, inputs.size(), ranks, plan);
-  std::vector<Segment> segments;
-  for (int64_t r = 0; r < inputs.parts(); ++r)
-    collectSegments(w, inputs, ranks[r], r, segments);
-  plan.pieces = piecesOf(segments, ranks, plan.low);
+  Exchange exchange;
+  for (size_t r = 0; r < ranks.size(); ++r)
+    collectExchange(w, inputs, partOf(r), ranks[r], static_cast<int64_t>(r), plan.low, exchange);
+  tabulateExchange(exchange, ranks, w.border == Border::Circular, plan);
+  return plan;
+}
+
+Plan ringconv::halo::planRanges(const Window &w, const Cuts &inputs, const std::vector<Interval> &outputs,
+                                const std::vector<Interval> &taps) {
+  return planOf(w, inputs, false, outputs, taps);
+}
+
+/// With a zero border, extended coordinates are the elements' own and padding
+/// is what lies outside [0, size): no need, no clamping.
+Plan ringconv::halo::planWhole(const Window &w, int64_t size, const std::vector<Interval> &outputs,
+                               const std::vector<Interval> &taps) {
+  Plan plan = planOf(w, Cuts::whole(size), true, outputs, taps);
+  if (plan.needsExchange())
+    return plan;
+  std::vector<int64_t> offset;
+  for (size_t r = 0; r < outputs.size(); ++r)
+    offset.push_back(rawReach(w, outputs[r], taps.empty() ? Interval{0, w.size} : taps[r]).begin);
+  plan.offset = Table::of(offset);
+  plan.validBegin = Table::of(std::vector<int64_t>(outputs.size(), 0));
+  plan.validEnd = Table::of(std::vector<int64_t>(outputs.size(), size));
   return plan;
 }
 

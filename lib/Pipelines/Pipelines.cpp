@@ -166,6 +166,9 @@ void ringconv::buildCudaLoweringPipeline(OpPassManager &pm, const CudaOptions &o
   pm.addNestedPass<func::FuncOp>(createCarryBuffersPass());
   // Packing and unpacking around sums are copies, which become kernels next.
   pm.addPass(createConvertRingConvToNCCLPass());
+  // Copies of operands are for the next pass too.
+  if (options.cudnn)
+    pm.addPass(createConvertRingConvToCuDNNPass({options.cudnnWorkspace}));
   ConvertRingConvToGPUPassOptions gpu;
   gpu.arch = options.arch;
   gpu.fast = options.fastKernels;

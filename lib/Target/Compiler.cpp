@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ringconv/Target/Compiler.h"
 #include "Kernels.h"
+#include "Machine.h"
 #include "ProgramDescriptor.h"
 #include "ringconv/Dialect/RingConv/Transforms/Partition.h"
 #include "ringconv/Dialect/RingConv/Transforms/Passes.h"
@@ -12,11 +13,8 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/ADT/SetVector.h"
-#include "llvm/IR/LegacyPassManager.h"
 #include "llvm/Linker/Linker.h"
 #include "llvm/Support/SHA1.h"
-#include "llvm/Support/TargetSelect.h"
-#include "llvm/TargetParser/Host.h"
 
 using namespace mlir;
 using namespace ringconv;
@@ -87,48 +85,6 @@ FailureOr<OwningOpRef<ModuleOp>> ringconv::partitionModule(ModuleOp module, cons
   if (failed(pm.run(*copy)))
     return failure();
   return copy;
-}
-
-// ===--------------------------------------------------------------------=== //
-// Target machine
-// ===--------------------------------------------------------------------=== //
-
-/// Features that the code may use and a run checks at its start.
-static std::string checkedFeatures(const llvm::TargetMachine &machine) {
-  std::string list;
-  if (!machine.getTargetTriple().isX86())
-    return list;
-  const llvm::MCSubtargetInfo &info = *machine.getMCSubtargetInfo();
-  for (StringRef feature : {"avx2", "fma", "f16c", "avx512f"})
-    if (info.checkFeatures(("+" + feature).str()))
-      list += (list.empty() ? "" : ",") + feature.str();
-  return list;
-}
-
-static FailureOr<std::unique_ptr<llvm::TargetMachine>> makeMachine(Location loc, StringRef cpu) {
-  llvm::InitializeNativeTarget();
-  llvm::InitializeNativeTargetAsmPrinter();
-  llvm::Triple triple(llvm::sys::getDefaultTargetTriple());
-  std::string error, features;
-  const llvm::Target *target = version::lookupTarget(triple, error);
-  if (!target)
-    return emitError(loc) << "no code generator for " << triple.str() << ": " << error, failure();
-  std::string name = cpu.str();
-  if (cpu == "native" || (cpu == "x86-64-v3" && !triple.isX86())) {
-    name = cpu == "native" ? llvm::sys::getHostCPUName().str() : "generic";
-    for (auto &feature : llvm::sys::getHostCPUFeatures())
-      if (cpu == "native")
-        features += (features.empty() ? "" : ",") + std::string(feature.second ? "+" : "-") + feature.first().str();
-  }
-  std::unique_ptr<llvm::MCSubtargetInfo> check = version::createSubtargetInfo(*target, triple);
-  if (!check || !check->isCPUStringValid(name))
-    return emitError(loc) << "unknown target cpu '" << cpu << "'", failure();
-  llvm::TargetOptions options;
-  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-  std::unique_ptr<llvm::TargetMachine> machine = version::createTargetMachine(*target, triple, name, features, options);
-  if (!machine)
-    return emitError(loc) << "no code generator for " << triple.str() << ", cpu " << name, failure();
-  return machine;
 }
 
 // ===--------------------------------------------------------------------=== //
@@ -205,6 +161,7 @@ static void readCuda(ModuleOp module, CudaInfo &info) {
     info.constants.push_back(name.getValue().str());
   llvm::append_range(info.sums, module->getAttrOfType<DenseI64ArrayAttr>("ringconv.sums").asArrayRef());
   info.arenaBytes = module->getAttrOfType<IntegerAttr>("ringconv.arena").getInt();
+  info.usesCudnn = module->hasAttr("ringconv.cudnn");
 }
 
 /// PTX of each architecture, and machine code where there is a ptxas.
@@ -235,6 +192,8 @@ static LogicalResult lowerForCuda(ModuleOp local, const CompileOptions &options,
   CudaOptions cuda;
   cuda.arch = *llvm::min_element(options.gpuArchs);
   cuda.fastKernels = options.vectorize;
+  cuda.cudnn = options.localConv == "cudnn";
+  cuda.cudnnWorkspace = options.cudnnWorkspace;
   PassManager pm(local.getContext());
   pm.enableVerifier(!options.quick);
   buildBufferizePipeline(pm, /*frees=*/false);
@@ -311,14 +270,4 @@ FailureOr<CompiledProgram> ringconv::compileProgram(ModuleOp module, const Compi
     program.ptx = info->cuda->images.front().bytes;
   describeOperands(*info, program);
   return program;
-}
-
-FailureOr<std::string> ringconv::emitObject(CompiledProgram &program) {
-  SmallVector<char> buffer;
-  llvm::raw_svector_ostream os(buffer);
-  llvm::legacy::PassManager pm;
-  if (program.machine->addPassesToEmitFile(pm, os, nullptr, llvm::CodeGenFileType::ObjectFile))
-    return failure();
-  pm.run(*program.module);
-  return std::string(buffer.begin(), buffer.end());
 }

@@ -4,10 +4,10 @@
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Target/TargetMachine.h"
 
 #include <dlfcn.h>
 
@@ -29,7 +29,7 @@ std::optional<std::string> ringconv::writeFile(llvm::StringRef path,
 static std::string findRuntime() {
   Dl_info self;
   llvm::SmallVector<std::string, 2> files{llvm::sys::fs::getMainExecutable(nullptr, nullptr)};
-  if (dladdr(reinterpret_cast<void *>(&writeProgram), &self) && self.dli_fname)
+  if (dladdr(reinterpret_cast<void *>(&writeCode), &self) && self.dli_fname)
     files.push_back(self.dli_fname);
   for (llvm::StringRef file : files)
     for (llvm::StringRef folder : {"../lib", "."}) {
@@ -42,49 +42,49 @@ static std::string findRuntime() {
   return "";
 }
 
-static std::optional<std::string> writeLinked(CompiledProgram &program, bool library, llvm::StringRef path) {
+static std::optional<std::string> writeLinked(const ObjectCode &code, bool library, llvm::StringRef path) {
   std::string runtime = findRuntime();
   if (runtime.empty())
     return llvm::StringRef("no libringconv_rt.a in the lib folder of this installation, which ").str() +
            (library ? "libraries" : "executables") + " need";
-  library ? addLibraryFunctions(program) : addMain(program);
-  std::string header = library ? emitHeader(program) : "";
-  mlir::FailureOr<std::string> code = emitObject(program);
-  if (mlir::failed(code))
-    return "no object code for this target";
   llvm::SmallString<128> object;
   int fd;
   if (auto error = createPrivateTemporary("o", fd, object))
     return "temporary file: " + error.message();
   TemporaryFile remover(object);
-  llvm::raw_fd_ostream(fd, true) << *code;
+  llvm::raw_fd_ostream(fd, true) << code.bytes;
   if (auto why = linkProgram(object, runtime, path, library))
     return why;
   if (!library)
     return std::nullopt;
   llvm::SmallString<128> headerPath(path);
   llvm::sys::path::replace_extension(headerPath, "h");
-  return writeFile(headerPath, [&](llvm::raw_ostream &os) { os << header; });
+  return writeFile(headerPath, [&](llvm::raw_ostream &os) { os << code.header; });
 }
 
-std::optional<std::string> ringconv::writeProgram(CompiledProgram &program, Emit kind, llvm::StringRef path) {
+std::optional<Form> ringconv::formOf(Emit kind) {
   switch (kind) {
-  case Emit::LLVM:
-    return writeFile(path, [&](llvm::raw_ostream &os) { program.module->print(os, nullptr); });
-  case Emit::PTX:
-    return writeFile(path, [&](llvm::raw_ostream &os) { os << program.ptx; });
-  case Emit::Object: {
-    addLibraryFunctions(program);
-    mlir::FailureOr<std::string> code = emitObject(program);
-    if (mlir::failed(code))
-      return "no object code for this target";
-    return writeFile(path, [&](llvm::raw_ostream &os) { os << *code; });
-  }
+  case Emit::Object:
   case Emit::Library:
+    return Form::Library;
   case Emit::Executable:
-    return writeLinked(program, kind == Emit::Library, path);
+    return Form::Executable;
   case Emit::MLIR:
-    break;
+  case Emit::LLVM:
+  case Emit::PTX:
+    return std::nullopt;
   }
-  return "a compiled program is no MLIR any more";
+  llvm_unreachable("a kind of file");
+}
+
+std::optional<std::string> ringconv::writeText(const CompiledProgram &program, Emit kind, llvm::StringRef path) {
+  return writeFile(path, [&](llvm::raw_ostream &os) {
+    kind == Emit::PTX ? void(os << program.ptx) : program.module->print(os, nullptr);
+  });
+}
+
+std::optional<std::string> ringconv::writeCode(const ObjectCode &code, Emit kind, llvm::StringRef path) {
+  if (kind == Emit::Object)
+    return writeFile(path, [&](llvm::raw_ostream &os) { os << code.bytes; });
+  return writeLinked(code, kind == Emit::Library, path);
 }

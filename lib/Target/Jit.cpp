@@ -5,13 +5,11 @@
 // that this code is linked into, executable or shared library: it holds the
 // runtime too.
 #include "ringconv/Runtime/CudaCalls.h"
-#include "ringconv/Target/Compiler.h"
+#include "ringconv/Target/ObjectCode.h"
 
 #include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
-#include "llvm/IR/Module.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Target/TargetMachine.h"
 
 #include <dlfcn.h>
 
@@ -33,7 +31,7 @@ static llvm::Error addSymbols(llvm::orc::LLJIT &jit) {
   jit.getMainJITDylib().addGenerator(std::move(*process));
   Dl_info self;
   void *handle = nullptr;
-  if (dladdr(reinterpret_cast<void *>(&loadInProcess), &self) && self.dli_fname)
+  if (dladdr(reinterpret_cast<void *>(&addSymbols), &self) && self.dli_fname)
     handle = dlopen(self.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
   if (!handle) // an executable
     return llvm::Error::success();
@@ -57,11 +55,7 @@ static llvm::Error addStubs(llvm::orc::LLJIT &jit) {
   return jit.getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(stubs)));
 }
 
-llvm::Expected<LoadedProgram> ringconv::loadInProcess(CompiledProgram program) {
-  std::string symbol = program.entry + "_program";
-  mlir::FailureOr<std::string> object = emitObject(program);
-  if (mlir::failed(object))
-    return llvm::createStringError("no object code for this target");
+llvm::Expected<LoadedProgram> ringconv::loadInProcess(const ObjectCode &code) {
   auto jit = llvm::orc::LLJITBuilder().create();
   if (!jit)
     return jit.takeError();
@@ -69,13 +63,20 @@ llvm::Expected<LoadedProgram> ringconv::loadInProcess(CompiledProgram program) {
     return error;
   if (auto error = addStubs(**jit))
     return error;
-  if (auto error = (*jit)->addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(*object, "ringconv")))
+  if (auto error = (*jit)->addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(code.bytes, "ringconv")))
     return error;
-  auto address = (*jit)->lookup(symbol);
+  auto address = (*jit)->lookup(code.entry + "_program");
   if (!address)
     return address.takeError();
   LoadedProgram loaded;
   loaded.jit = std::move(*jit);
   loaded.descriptor = address->toPtr<const ringconv_program *>();
   return loaded;
+}
+
+llvm::Expected<LoadedProgram> ringconv::loadInProcess(CompiledProgram program) {
+  mlir::FailureOr<ObjectCode> code = generateCode(program, Form::InProcess);
+  if (mlir::failed(code))
+    return llvm::createStringError("no object code for this target");
+  return loadInProcess(*code);
 }

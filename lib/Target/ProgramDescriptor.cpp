@@ -188,7 +188,8 @@ Constant *Emitter::cuda() {
     constants.push_back(record({data, c64(module.getDataLayout().getTypeAllocSize(data->getValueType()))}));
   }
   return global(record({c64(info.cuda->arenaBytes), c32(info.cuda->hasBoxes), c32(images.size()), c32(kernels.size()),
-                        c32(constants.size()), c32(info.cuda->sums.size()), array(images), array(kernels),
+                        c32(constants.size()), c32(info.cuda->sums.size()),
+                        c32(info.cuda->usesCudnn), array(images), array(kernels),
                         array(constants), numbers64(info.cuda->sums)}));
 }
 

@@ -37,6 +37,7 @@ struct CudaInfo {
   std::vector<int64_t> sums;          ///< axes of each communicator for sums
   int64_t arenaBytes = 0;
   bool hasBoxes = false;
+  bool usesCudnn = false;
 };
 
 /// What ringconv_program says, read off the partitioned function.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ringconv/Tools/Driver.h"
+#include "ringconv/Target/Compiler.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
@@ -64,16 +65,30 @@ bool ringconv::RemarkFilter::only(StringRef tool, StringRef expression) {
   return true;
 }
 
+static StringRef kindOf(DiagnosticSeverity severity) {
+  switch (severity) {
+  case DiagnosticSeverity::Note:
+    return "";
+  case DiagnosticSeverity::Warning:
+    return "warning";
+  case DiagnosticSeverity::Error:
+    return "error";
+  case DiagnosticSeverity::Remark:
+    return "remark";
+  }
+  llvm_unreachable("a severity");
+}
+
 void ringconv::printDiagnostics(MLIRContext &context, const RemarkFilter &remarks) {
   context.printOpOnDiagnostic(false);
   context.getDiagEngine().registerHandler([remarks](Diagnostic &diag) {
-    bool error = diag.getSeverity() == DiagnosticSeverity::Error;
-    bool remark = diag.getSeverity() == DiagnosticSeverity::Remark && remarks.wants(diag.str());
-    if (!isSpeaker() || (!error && !remark))
+    StringRef kind = kindOf(diag.getSeverity());
+    bool wanted = diag.getSeverity() != DiagnosticSeverity::Remark || remarks.wants(diag.str());
+    if (!isSpeaker() || kind.empty() || !wanted)
       return success();
     if (auto file = diag.getLocation()->findInstanceOf<FileLineColLoc>())
       llvm::errs() << file.getFilename().getValue() << ':' << file.getLine() << ':' << file.getColumn() << ": ";
-    llvm::errs() << (error ? "error: " : "remark: ") << diag << '\n';
+    llvm::errs() << kind << ": " << diag << '\n';
     return success();
   });
 }
@@ -88,6 +103,20 @@ bool ringconv::readGpuArchs(StringRef tool, ArrayRef<std::string> words, std::ve
       return reportError(tool, "--gpu-arch: '" + word + "', expected sm_80, sm_90, sm_100, ..."), false;
     archs.push_back(arch);
   }
+  return true;
+}
+
+bool ringconv::readLocalConv(StringRef tool, StringRef how, StringRef workspace, CompileOptions &options) {
+  if (!how.empty() && how != "codegen" && how != "cudnn")
+    return reportError(tool, "--local-conv: '" + how + "', expected codegen or cudnn"), false;
+  if (how == "cudnn" && options.target != "cuda")
+    return reportError(tool, "--local-conv=cudnn needs --target=cuda"), false;
+  if (!workspace.empty() && how != "cudnn")
+    return reportError(tool, "--cudnn-workspace needs --local-conv=cudnn"), false;
+  if (!workspace.empty() && (workspace.getAsInteger(10, options.cudnnWorkspace) || options.cudnnWorkspace < 0))
+    return reportError(tool, "--cudnn-workspace: '" + workspace + "', expected a number of bytes"), false;
+  if (!how.empty())
+    options.localConv = how.str();
   return true;
 }
 

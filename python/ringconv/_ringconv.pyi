@@ -10,8 +10,8 @@ def dlpack_view(capsule: Any) -> tuple[int, list[int], list[int], int, int, int,
 
 class CompileOptions:
     def __init__(
-        self, *, target: str, entry: str, mesh: str, cpu: str, vectorize: bool, merge_halos: bool, overlap: bool,
-        reference: bool,
+        self, *, target: str, entry: str, mesh: str, cpu: str, cache_dir: str, vectorize: bool, merge_halos: bool,
+        overlap: bool, reference: bool,
     ) -> None: ...
 
 class Module:

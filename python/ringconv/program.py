@@ -20,12 +20,13 @@ _EMIT = {"llvm": 1, "obj": 2, "lib": 3, "exe": 4}
 
 def _options(
     *, target: str = "host", entry: str | None = None, mesh: Mapping[str, int] | None = None, cpu: str | None = None,
-    vectorize: bool = True, merge_halos: bool = True, overlap: bool = True, reference: bool = False,
+    cache_dir: str | os.PathLike[str] | None = None, vectorize: bool = True, merge_halos: bool = True,
+    overlap: bool = True, reference: bool = False,
 ) -> _ringconv.CompileOptions:  # fmt: skip
     extents = ",".join(f"{axis}={extent}" for axis, extent in (mesh or {}).items())
     return _ringconv.CompileOptions(
-        target=target, entry=entry or "", mesh=extents, cpu=cpu or "", vectorize=vectorize, merge_halos=merge_halos,
-        overlap=overlap, reference=reference,
+        target=target, entry=entry or "", mesh=extents, cpu=cpu or "", cache_dir=os.fspath(cache_dir or ""),
+        vectorize=vectorize, merge_halos=merge_halos, overlap=overlap, reference=reference,
     )  # fmt: skip
 
 
@@ -356,8 +357,8 @@ class Program:
 
 def compile(
     module: Module, *, target: str = "host", entry: str | None = None, mesh: Mapping[str, int] | None = None,
-    cpu: str | None = None, vectorize: bool = True, merge_halos: bool = True, overlap: bool = True,
-    reference: bool = False,
+    cpu: str | None = None, cache_dir: str | os.PathLike[str] | None = None, vectorize: bool = True,
+    merge_halos: bool = True, overlap: bool = True, reference: bool = False,
 ) -> Program:  # fmt: skip
     """Compiles a module into this process.
 
@@ -366,6 +367,7 @@ def compile(
         entry: the function; default `main`, else the only public one.
         mesh: other extents for axes of the mesh.
         cpu: LLVM's name of a processor; default the one here.
+        cache_dir: a folder that keeps compiled programs, for any number of processes.
         vectorize, merge_halos, overlap: optimisations, to be switched off.
         reference: compile the uncut program too, for `Program.reference`.
 
@@ -373,8 +375,8 @@ def compile(
         CompileError: with the place in the program.
     """
     options = _options(
-        target=target, entry=entry, mesh=mesh, cpu=cpu, vectorize=vectorize, merge_halos=merge_halos, overlap=overlap,
-        reference=reference,
+        target=target, entry=entry, mesh=mesh, cpu=cpu, cache_dir=cache_dir, vectorize=vectorize,
+        merge_halos=merge_halos, overlap=overlap, reference=reference,
     )  # fmt: skip
     handle, remarks = module._handle.compile(options)
     return Program(handle, to_diagnostics(remarks))

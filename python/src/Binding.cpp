@@ -59,7 +59,7 @@ template <typename Body> py::list onContext(Context &context, Body body) {
 }
 
 struct CompileOptions {
-  std::string target, entry, mesh, cpu;
+  std::string target, entry, mesh, cpu, cacheDir;
   bool vectorize, mergeHalos, overlap, reference;
 
   RingConvCompileOptions get() const {
@@ -74,6 +74,7 @@ struct CompileOptions {
     o.noMergeHalos = !mergeHalos;
     o.noOverlap = !overlap;
     o.reference = reference;
+    o.cacheDir = text(cacheDir);
     return o;
   }
 };
@@ -303,12 +304,12 @@ PYBIND11_MODULE(_ringconv, m) {
   m.attr("version_text") = ringconvVersionText();
   m.def("dlpack_view", &dlpackView, py::arg("capsule"));
   py::class_<CompileOptions>(m, "CompileOptions")
-      .def(py::init([](std::string target, std::string entry, std::string mesh, std::string cpu, bool vectorize,
-                       bool mergeHalos, bool overlap, bool reference) {
-             return CompileOptions{target, entry, mesh, cpu, vectorize, mergeHalos, overlap, reference};
+      .def(py::init([](std::string target, std::string entry, std::string mesh, std::string cpu,
+                       std::string cacheDir, bool vectorize, bool mergeHalos, bool overlap, bool reference) {
+             return CompileOptions{target, entry, mesh, cpu, cacheDir, vectorize, mergeHalos, overlap, reference};
            }),
-           py::kw_only(), py::arg("target"), py::arg("entry"), py::arg("mesh"), py::arg("cpu"), py::arg("vectorize"),
-           py::arg("merge_halos"), py::arg("overlap"), py::arg("reference"));
+           py::kw_only(), py::arg("target"), py::arg("entry"), py::arg("mesh"), py::arg("cpu"), py::arg("cache_dir"),
+           py::arg("vectorize"), py::arg("merge_halos"), py::arg("overlap"), py::arg("reference"));
   py::class_<Module>(m, "Module")
       .def_static("parse", &Module::parse)
       .def("print", &Module::print)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "cuda/Device.h"
+#include "cuda/Nvtx.h"
 
 #include "ringconv/Runtime/CudaCalls.h"
 
@@ -50,6 +51,10 @@ RCRT_API int32_t ringconv_cuda_read(ringconv_context *context, void *to, const v
 
 RCRT_API int32_t ringconv_cuda_mark(ringconv_context *context, int64_t op, int32_t end) {
   rcrt_cuda *cuda = context->cuda;
+  if (end)
+    rcrt_range_end();
+  else
+    rcrt_range_begin("", context->program->ops[op].label, context->program->ops[op].location);
   if (!cuda->timed)
     return RCRT_OK;
   CUresult status = 0;

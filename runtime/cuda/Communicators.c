@@ -3,9 +3,10 @@
  * NCCL's communicators: who meets, who sums with whom, and what is done when
  * somebody fails. */
 #include "common/Shard.h"
-#include "cuda/Device.h"
+#include "cuda/Join.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,9 +40,7 @@ static int32_t split(ringconv_context *context, uint64_t axes, ncclComm_t *part)
     int64_t coord = axes >> a & 1 ? 0 : rcrt_mesh_coord(mesh, context->position, a);
     color = color * mesh->extents[a] + coord;
   }
-  ncclResult_t status =
-      ncclCommSplit(context->cuda->communicators[0], (int)color, (int)context->position, part, NULL);
-  return status ? rcrt_cuda_fail(context, status, "ncclCommSplit", "") : RCRT_OK;
+  return rcrt_join_split(context, context->cuda->communicators[0], (int)color, part);
 }
 
 static bool needs_communicator(const ringconv_context *context) {
@@ -59,10 +58,8 @@ int32_t rcrt_cuda_connect(ringconv_context *context) {
   if (!cuda->communicators[0]) {
     ncclUniqueId id;
     code = meet(context, &id);
-    ncclResult_t status =
-        code ? 0 : ncclCommInitRank(&cuda->communicators[0], (int)context->size, id, (int)cuda->rank);
-    if (status)
-      code = rcrt_cuda_fail(context, status, "ncclCommInitRank", "");
+    if (!code)
+      code = rcrt_join_all(context, id, &cuda->communicators[0]);
   }
   for (int32_t i = 0; i < context->program->cuda->num_sums && !code; ++i)
     code = split(context, context->program->cuda->sums[i], &cuda->communicators[1 + i]);
@@ -93,23 +90,61 @@ void rcrt_cuda_disconnect(ringconv_context *context) {
   cuda->connected = false;
 }
 
+/* ---- Faults ---- */
+
+/* " with ranks 0, 2", those that an exchange has messages with. */
+static void list_peers(const rcrt_device_exchange *x, char *text, size_t size) {
+  size_t used = 0;
+  const char *before = x->num_messages > 1 ? " with ranks " : " with rank ";
+  for (int64_t m = 0; m < x->num_messages && used < size; ++m) {
+    bool again = false;
+    for (int64_t n = 0; n < m; ++n)
+      again |= x->messages[n].peer == x->messages[m].peer;
+    if (!again)
+      used += (size_t)snprintf(text + used, size - used, "%s%" PRId32, used ? ", " : before, x->messages[m].peer);
+  }
+}
+
+/* What the communication stream is doing: the exchange whose data were ready to
+ * travel, and have not arrived. Empty where there is none. */
+static const char *describe_pending(ringconv_context *context, char *text, size_t size) {
+  rcrt_cuda *cuda = context->cuda;
+  *text = 0;
+  for (int64_t i = 0; i < context->program->num_exchanges; ++i) {
+    if (cuEventQuery(cuda->events[2 * i]) || cuEventQuery(cuda->events[2 * i + 1]) != RCRT_CUDA_NOT_READY)
+      continue;
+    const ringconv_op *op = rcrt_exchange_op(context->program, i);
+    char peers[128] = "";
+    list_peers(&cuda->exchanges[i], peers, sizeof peers);
+    if (op)
+      snprintf(text, size, ", in the exchange for %s at %s%s", op->label, op->location, peers);
+    else
+      snprintf(text, size, ", in exchange %" PRId64 "%s", i, peers);
+    break;
+  }
+  return text;
+}
+
 /* A fault that NCCL found meanwhile, or that a peer told. */
 static int32_t look_for_faults(ringconv_context *context) {
   rcrt_cuda *cuda = context->cuda;
   for (int32_t i = 0; i <= context->program->cuda->num_sums; ++i) {
     ncclResult_t error = 0;
+    char pending[RCRT_TEXT / 2];
     if (!cuda->communicators[i])
       continue;
     ncclResult_t status = ncclCommGetAsyncError(cuda->communicators[i], &error);
     error = status ? status : error;
     if (error && error != RCRT_NCCL_IN_PROGRESS)
-      return rcrt_fail(context, RCRT_ERR_PEER, "NCCL: %s: a peer failed or ended", rcrt_nccl_text(error));
+      return rcrt_fail(context, RCRT_ERR_PEER, "NCCL: %s: a peer failed or ended%s", rcrt_nccl_text(error),
+                       describe_pending(context, pending, sizeof pending));
   }
   return context->transport->poll(context);
 }
 
 int32_t rcrt_cuda_synchronize(ringconv_context *context) {
   int64_t begin = rcrt_now(), deadline = rcrt_deadline(begin, context->timeout), pause = 1000;
+  char pending[RCRT_TEXT / 2];
   for (;;) {
     CUresult status = cuStreamQuery(context->cuda->compute);
     if (!status)
@@ -120,7 +155,8 @@ int32_t rcrt_cuda_synchronize(ringconv_context *context) {
     if (code)
       return code;
     if (rcrt_now() > deadline)
-      return rcrt_fail(context, RCRT_ERR_TIMEOUT, "the GPU has not finished within %g s", context->timeout);
+      return rcrt_fail(context, RCRT_ERR_TIMEOUT, "the GPU has not finished within %g s%s", context->timeout,
+                       describe_pending(context, pending, sizeof pending));
     nanosleep(&(struct timespec){0, pause}, NULL);
     pause = pause < 200000 ? 2 * pause : pause;
   }

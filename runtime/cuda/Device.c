@@ -3,6 +3,7 @@
 
 #include "common/Shard.h"
 #include "cuda/Boxes.h"
+#include "cuda/Cudnn.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -251,6 +252,8 @@ int32_t rcrt_cuda_open(ringconv_context *context, const ringconv_world *world, c
     code = make_streams(context);
   if (!code)
     code = make_memory(context);
+  if (!code && context->program->cuda->uses_cudnn)
+    code = rcrt_cudnn_open(context);
   rcrt_cuda_leave(context);
   return code;
 }
@@ -269,6 +272,7 @@ void rcrt_cuda_close(ringconv_context *context) {
     return;
   if (cuda->primary && !cuCtxPushCurrent_v2(cuda->primary)) {
     rcrt_cuda_disconnect(context);
+    rcrt_cudnn_close(context);
     for (int32_t i = 0; cuda->constants && i < context->program->cuda->num_constants; ++i)
       rcrt_cuda_release(context, cuda->constants[i]);
     rcrt_cuda_release(context, cuda->arena);

@@ -42,6 +42,7 @@ typedef struct rcrt_cuda {
   bool connected, borrowed;  /* borrowed: communicator 0 is the caller's */
   int64_t rank;              /* in communicator 0 */
   rcrt_device_exchange *exchanges;
+  struct rcrt_cudnn *cudnn; /* NULL where the program does not use it */
   void *pinned; /* small values on their way to the host */
   const ringconv_options *options;
   ringconv_options options_copy;
@@ -72,6 +73,9 @@ int32_t rcrt_cuda_synchronize(ringconv_context *context);
 /* Ends all communication: peers see it. */
 void rcrt_cuda_abort(ringconv_context *context);
 void rcrt_cuda_close(ringconv_context *context);
+
+/* The first operation that needs an exchange; NULL: none, it moves or sums shards. */
+const ringconv_op *rcrt_exchange_op(const ringconv_program *program, int64_t exchange);
 
 /* Records the error of a call of the driver (or of NCCL, by its name). */
 int32_t rcrt_cuda_fail(ringconv_context *context, int32_t status, const char *call, const char *place);

@@ -53,6 +53,13 @@ const char *rcrt_nccl_text(ncclResult_t status);
  * GPUSIM_LIBRARY_DIR names, or lib/gpusim beside the program's folder, or of the
  * build. false: `text`. */
 bool rcrt_cuda_simulate(char *text);
+/* Opens a library (from gpusim's folder where that is meant, unless a path is
+ * given) and finds functions in it. false: `text` says what is missing. */
+typedef struct rcrt_entry {
+  const char *name;
+  void **target;
+} rcrt_entry;
+bool rcrt_bind(const char *library, const rcrt_entry *entries, size_t count, const char *what, char *text);
 /* Opens the driver; and NCCL. false: `text` says what is missing. */
 bool rcrt_cuda_load(char *text);
 bool rcrt_nccl_load(char *text);

@@ -5,6 +5,7 @@
  * one after the other in staging memory. */
 #include "common/Shard.h"
 #include "cuda/Boxes.h"
+#include "cuda/Nvtx.h"
 
 #include "ringconv/Runtime/CudaCalls.h"
 
@@ -19,6 +20,13 @@ typedef struct staging {
 
 static rcrt_device_exchange *exchange_of(ringconv_context *context, int64_t exchange) {
   return &context->cuda->exchanges[exchange];
+}
+
+const ringconv_op *rcrt_exchange_op(const ringconv_program *program, int64_t exchange) {
+  for (int32_t i = 0; i < program->num_ops; ++i)
+    if (program->ops[i].exchange == exchange)
+      return &program->ops[i];
+  return NULL;
 }
 
 static bool is_dense(const rcrt_group *group, const rcrt_piece *piece) {
@@ -116,6 +124,7 @@ RCRT_API int32_t ringconv_cuda_pack(ringconv_context *context, int64_t exchange,
   rcrt_device_exchange *x = exchange_of(context, exchange);
   staging s = {.data = data, .bytes = bytes};
   x->num_messages = x->num_boxes = 0;
+  rcrt_range_begin_exchange(context, "pack for ", exchange);
   rcrt_count_messages(context, group);
   int32_t code = add_side(context, x, group, &group->send, &s);
   if (!code)
@@ -124,13 +133,17 @@ RCRT_API int32_t ringconv_cuda_pack(ringconv_context *context, int64_t exchange,
   if (!code)
     code = add_side(context, x, group, &group->receive, &s);
   x->timed = context->cuda->timed && x->num_messages > 0;
+  rcrt_range_end();
   return code;
 }
 
 RCRT_API int32_t ringconv_cuda_unpack(ringconv_context *context, int64_t exchange) {
   rcrt_device_exchange *x = exchange_of(context, exchange);
   rcrt_find_group(context, exchange)->state = RCRT_IDLE;
-  return rcrt_launch_boxes(context, x->boxes, x->num_boxes);
+  rcrt_range_begin_exchange(context, "unpack for ", exchange);
+  int32_t code = rcrt_launch_boxes(context, x->boxes, x->num_boxes);
+  rcrt_range_end();
+  return code;
 }
 
 RCRT_API int64_t ringconv_cuda_messages(ringconv_context *context, int64_t exchange) {

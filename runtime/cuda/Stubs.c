@@ -41,12 +41,7 @@ const char *rcrt_nccl_text(ncclResult_t status) {
   return bound.ncclGetErrorString ? bound.ncclGetErrorString(status) : "NCCL is not loaded";
 }
 
-typedef struct entry {
-  const char *name;
-  void **target;
-} entry;
-
-static const entry cuda_entries[] = {
+static const rcrt_entry cuda_entries[] = {
 #define CUDA(name, parameters, arguments) {#name, (void **)&bound.name},
 #define NCCL(name, parameters, arguments)
 #include "cuda/EntryPoints.def"
@@ -54,7 +49,7 @@ static const entry cuda_entries[] = {
 #undef NCCL
 };
 
-static const entry nccl_entries[] = {
+static const rcrt_entry nccl_entries[] = {
 #define CUDA(name, parameters, arguments)
 #define NCCL(name, parameters, arguments) {#name, (void **)&bound.name},
 #include "cuda/EntryPoints.def"
@@ -82,9 +77,10 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char folder[PATH_MAX]; /* "" : wherever the system finds them */
 static bool cuda_open, nccl_open;
 
-static bool bind(const char *library, const entry *entries, size_t count, const char *what, char *text) {
+bool rcrt_bind(const char *library, const rcrt_entry *entries, size_t count, const char *what, char *text) {
   char path[PATH_MAX + 32];
-  snprintf(path, sizeof path, "%s%s%s", folder, *folder ? "/" : "", library);
+  bool beside = *folder && !strchr(library, '/');
+  snprintf(path, sizeof path, "%s%s%s", beside ? folder : "", beside ? "/" : "", library);
   void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (!handle) {
     snprintf(text, RCRT_TEXT, "no %s: %s", what, dlerror());
@@ -104,7 +100,7 @@ bool rcrt_cuda_load(char *text) {
   pthread_mutex_lock(&lock);
   if (!cuda_open)
     cuda_open =
-        bind("libcuda.so.1", cuda_entries, sizeof cuda_entries / sizeof *cuda_entries, "CUDA driver", text);
+        rcrt_bind("libcuda.so.1", cuda_entries, sizeof cuda_entries / sizeof *cuda_entries, "CUDA driver", text);
   bool ok = cuda_open;
   pthread_mutex_unlock(&lock);
   return ok;
@@ -113,7 +109,7 @@ bool rcrt_cuda_load(char *text) {
 bool rcrt_nccl_load(char *text) {
   pthread_mutex_lock(&lock);
   if (!nccl_open)
-    nccl_open = bind("libnccl.so.2", nccl_entries, sizeof nccl_entries / sizeof *nccl_entries, "NCCL", text);
+    nccl_open = rcrt_bind("libnccl.so.2", nccl_entries, sizeof nccl_entries / sizeof *nccl_entries, "NCCL", text);
   bool ok = nccl_open;
   pthread_mutex_unlock(&lock);
   return ok;

@@ -53,6 +53,7 @@ typedef struct rcrt_op_report {
 typedef struct rcrt_summary {
   double median;
   ringconv_counters counters;
+  int64_t process_memory; /* most bytes that this rank's process had resident; 0: not known */
 } rcrt_summary;
 
 typedef struct rcrt_driver {

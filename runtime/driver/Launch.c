@@ -28,13 +28,17 @@ static void first_host(const char *list, char *host, size_t size) {
   }
 }
 
-/* Where rank 0 listens: as torchrun says it; or on the first node of a step of
- * Slurm, at a port that follows from the job. */
+/* Where rank 0 listens: as torchrun says it, whose agent may listen at that port
+ * itself; or on the first node of a step of Slurm, at a port that follows from the
+ * job. */
 static void find_address(rcrt_launcher *l) {
-  const char *host = getenv("MASTER_ADDR"), *port = getenv("MASTER_PORT"), *nodes = getenv("SLURM_STEP_NODELIST");
+  const char *host = getenv("MASTER_ADDR"), *agent = getenv("TORCHELASTIC_USE_AGENT_STORE");
+  const char *nodes = getenv("SLURM_STEP_NODELIST");
+  int64_t port = number_of("MASTER_PORT");
   char first[256];
-  if (host && *host && port && *port) {
-    snprintf(l->address, sizeof l->address, "%.255s:%.15s", host, port);
+  if (host && *host && port > 0) {
+    bool taken = agent && !strcmp(agent, "True");
+    snprintf(l->address, sizeof l->address, "%.255s:%d", host, (int)(port % 65535) + taken);
   } else if (nodes && *nodes) {
     int64_t job = number_of("SLURM_JOB_ID");
     first_host(nodes, first, sizeof first);

@@ -27,6 +27,18 @@ static double median_of(const double *values, int64_t count) {
   return median;
 }
 
+/* getrusage would count what the process was before it became this program. */
+static int64_t process_memory(void) {
+  char line[256];
+  long long kib = 0;
+  FILE *f = fopen("/proc/self/status", "r");
+  while (f && !kib && fgets(line, sizeof line, f))
+    sscanf(line, "VmHWM: %lld kB", &kib);
+  if (f)
+    fclose(f);
+  return kib * 1024;
+}
+
 void rcrt_fill_summary(rcrt_rank *r) {
   rcrt_driver *d = r->driver;
   const ringconv_context *context = &r->session->context;
@@ -35,6 +47,7 @@ void rcrt_fill_summary(rcrt_rank *r) {
   double runs = (double)d->flags.repeat;
   summary->median = median_of(rcrt_seconds_of(d, r->position), d->flags.repeat);
   summary->counters = context->counters;
+  summary->process_memory = process_memory();
   for (int32_t i = 0; i < d->program->num_ops; ++i) {
     const rcrt_group *group = rcrt_find_group(context, d->program->ops[i].exchange);
     ops[i] = (rcrt_op_report){.seconds = (double)context->op_times[i].total_ns * 1e-9 / runs};
@@ -173,9 +186,10 @@ static void json_ranks(FILE *f, const rcrt_driver *d) {
     fprintf(f,
             "%s\n    {\"rank\": %" PRId64 ", \"median_seconds\": %.9g, \"messages_sent\": %" PRId64
             ", \"bytes_sent\": %" PRId64 ", \"messages_received\": %" PRId64 ", \"bytes_received\": %" PRId64
-            ", \"reductions\": %" PRId64 ", \"multiply_adds\": %" PRId64 ", \"seconds\": [",
+            ", \"reductions\": %" PRId64 ", \"multiply_adds\": %" PRId64 ", \"process_memory\": %" PRId64
+            ", \"seconds\": [",
             p ? "," : "", p, s->median, c->messages_sent, c->bytes_sent, c->messages_received, c->bytes_received,
-            c->reductions, c->multiply_adds);
+            c->reductions, c->multiply_adds, s->process_memory);
     for (int64_t i = 0; i < d->flags.repeat; ++i)
       fprintf(f, "%s%.9g", i ? ", " : "", rcrt_seconds_of(d, p)[i]);
     fputs("]}", f);

@@ -121,16 +121,17 @@ class Conv:
                     y[..., g * k:(g + 1) * k] += np.where(reads, product, 0)
         return y
 
+    def bound(self):
+        """One rounding of the result, and of each f32 (f64) sum of terms below 1."""
+        terms = self.C // self.groups * math.prod(self.taps)
+        return TYPES[self.result][2] * np.abs(self.expected) + terms * (2.0**-50 if self.dtype == "f64" else 2.0**-22)
+
     def error(self, got):
         """None, or what is wrong."""
-        _, up, ulp = TYPES[self.result]
-        got = up(got)
+        got = TYPES[self.result][1](got)
         got = np.transpose(got, np.argsort(self.order(got.ndim)))
-        # One rounding of the result, and of each f32 (f64) sum of terms below 1.
-        terms = self.C // self.groups * math.prod(self.taps)
-        bound = ulp * np.abs(self.expected) + terms * (2.0**-50 if self.dtype == "f64" else 2.0**-22)
         with np.errstate(invalid="ignore"):
-            bad = ~(np.abs(got - self.expected) <= bound)
+            bad = ~(np.abs(got - self.expected) <= self.bound())
         bad &= ~((got == self.expected) | np.isnan(got) & np.isnan(self.expected))
         if bad.any():
             i = tuple(np.argwhere(bad)[0])

@@ -69,3 +69,20 @@ def test_a_library(tmp_path, random):
     assert library.main_run(session, None, pointers(x.ctypes.data), pointers(y.ctypes.data)) == 0
     library.main_destroy(session)
     assert np.abs(y - conv2d(x, w)).max() < 1e-5
+
+
+def test_cache(random, tmp_path):
+    x, w = random(1, 2, 5, 8), random(3, 2, 3, 3)
+    module = rc.func(lambda x, w: rc.conv2d(x, w, padding=1), rc.arg(x.shape, cut=[None, None, None, "w"]),
+                     rc.parameter(w.shape), mesh={"w": 2})  # fmt: skip
+    plain = rc.compile(module)
+    programs = [rc.compile(module, cache_dir=tmp_path / "cache") for _ in range(2)]
+    entry, = (tmp_path / "cache").iterdir()
+    for program in programs:
+        assert np.array_equal(program(x, w), plain(x, w))
+        assert [o.cut for o in program.inputs] == [o.cut for o in plain.inputs]
+        assert (program.report, program.remarks) == (plain.report, plain.remarks)
+    entry.write_bytes(b"damaged")
+    damaged = rc.compile(module, cache_dir=tmp_path / "cache")
+    assert [d.severity for d in damaged.remarks if "damaged" in d.text] == ["warning"]
+    assert np.array_equal(damaged(x, w), plain(x, w))

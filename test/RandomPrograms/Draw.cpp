@@ -149,6 +149,14 @@ void Drawer::drawFirst() {
 }
 
 void Drawer::drawResults() {
+  // Every value is a result, so that its cuts are known and messages counted.
+  if (p.ops.size() > 1 && r.chance(25)) {
+    p.merge = false;
+    for (int value = 0; value < int(types.size()); ++value)
+      if (!nodes[value].argument && p.ops[nodes[value].index].kind != Kind::Splat)
+        p.results.push_back({value, std::nullopt});
+    return;
+  }
   auto result = [&](int value) {
     const Shape &shape = types[value].shape;
     int kind = value == current ? r.pick({45, 25, 30}) : r.pick({0, 50, 50});

@@ -48,6 +48,8 @@ Window Drawer::drawWindow(int64_t size, int64_t most) {
     drawPads(w, size);
     if (w.base == 1 && r.chance(28))
       w.border = Border(r.between(1, 3));
+    if (w.border == Border::Circular && size < 12 && r.chance(30))
+      (r.chance(50) ? w.low : w.high) = r.between(size, 3 * size);
     int64_t m = outputs(w, size);
     if (validWindow(w, size) && m >= 1 && m <= std::max<int64_t>(48, size + 8))
       return w;

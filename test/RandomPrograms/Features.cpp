@@ -16,7 +16,11 @@ struct Collector {
     static const char *borders[] = {"", "border circular", "border reflect", "border replicate"};
     int spatial = int(op.windows.size());
     seen.insert("spatial dims " + std::to_string(std::min(spatial, 5)));
-    for (const Window &w : op.windows) {
+    for (int n = 0; n < spatial; ++n) {
+      const Window &w = op.windows[n];
+      int64_t size = types[op.operands[0]].shape[positionOf(op.inputDims, n)];
+      if (w.border == Border::Circular && std::max(w.low, w.high) > size)
+        seen.insert("several periods");
       int64_t reach = (w.size - 1) * w.dilation + 1;
       if (w.stride > 1)
         seen.insert("stride");
@@ -175,6 +179,8 @@ const std::vector<std::string> &randprog::requiredFeatures() {
                                                  "border circular",
                                                  "border reflect",
                                                  "border replicate",
+                                                 "several periods",
+                                                 "padding of a kernel or more",
                                                  "uneven cuts",
                                                  "explicit cuts",
                                                  "empty cuts",
@@ -202,6 +208,7 @@ const std::vector<std::string> &randprog::requiredFeatures() {
                                                  "type i8",
                                                  "type i32",
                                                  "elementwise",
+                                                 "messages counted",
                                                  "chain of 2 to 5"};
   return names;
 }

@@ -18,14 +18,17 @@ struct Traffic {
 
 /// Position in the mesh of a rank.
 int64_t positionOfRank(const Mesh &mesh, int64_t rank);
+/// The box that an annotation (none: the whole tensor) gives to a rank.
+Box annotatedBox(const Program &program, const std::optional<Sharding> &sharding, const Shape &shape, int64_t rank);
 
-/// What each rank must receive, element by element of what its windows read, by
-/// the boxes of the only result. Nothing for programs in which more than the
-/// halos of one operation travels, or where a rank may receive elements between
-/// those it reads (dilations, strides above the kernel) or an element more than
-/// once (border modes in several dimensions).
+/// What each rank must receive: for each operand of each operation the elements
+/// that its outputs read and that it does not own, once, in one message from
+/// each owner. `results` are the boxes of each result, by rank. Nothing where
+/// not every value is a result or an argument, where values are computed at
+/// other cuts than their result's, or where operations do not read elements one
+/// by one (slices, concatenations, paddings).
 std::optional<std::vector<Traffic>> expectedTraffic(const Program &program, const std::vector<Type> &types,
-                                                    const std::vector<Box> &results);
+                                                    const std::vector<std::vector<Box>> &results);
 
 } // namespace randprog
 

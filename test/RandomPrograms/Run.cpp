@@ -124,17 +124,6 @@ Signature signatureOf(const Program &p, const std::vector<Type> &types) {
   return s;
 }
 
-Box expectedBox(const Program &p, const std::optional<Sharding> &sharding, const Shape &shape, int64_t rank) {
-  int64_t position = positionOfRank(p.mesh, rank);
-  Box box{Shape(shape.size(), 0), shape};
-  for (size_t d = 0; sharding && d < shape.size(); ++d) {
-    auto [begin, end] = partOf(p.mesh, (*sharding)[d], shape[d], position);
-    box.offsets[d] = begin;
-    box.sizes[d] = end - begin;
-  }
-  return box;
-}
-
 /// Calls `each(global element, local element)` for the elements of a box.
 template <typename Each> void forBox(const Shape &shape, const Box &box, Each each) {
   int64_t n = count(box.sizes);
@@ -279,7 +268,7 @@ std::string findBoxes(const ringconv_program *program, const Program &p, const S
     Box box{Shape(shape.size()), Shape(shape.size())};
     if (ringconv_shard(program, &world, int32_t(i), box.offsets.data(), box.sizes.data()))
       return "ringconv_shard fails for operand " + std::to_string(i);
-    Box expected = expectedBox(p, operand.sharding, shape, world.rank);
+    Box expected = annotatedBox(p, operand.sharding, shape, world.rank);
     if (operand.known && !(box == expected))
       return "rank " + std::to_string(world.rank) + ": operand " + std::to_string(i) + " has box " + show(box) +
              "expected " + show(expected);
@@ -443,9 +432,10 @@ void look(const ringconv_program &program, Outcome &outcome) {
 /// No message that is empty or discarded, no byte more than is read.
 std::string checkMessages(const Program &p, const std::vector<Type> &types, const std::vector<Rank> &ranks,
                           Outcome &outcome) {
-  std::vector<Box> results;
+  std::vector<std::vector<Box>> results(p.results.size());
   for (const Rank &rank : ranks)
-    results.push_back(rank.boxes.back());
+    for (size_t i = 0; i < results.size(); ++i)
+      results[i].push_back(rank.boxes[p.arguments.size() + i]);
   auto expected = expectedTraffic(p, types, results);
   if (!expected)
     return "";
@@ -519,9 +509,10 @@ Outcome randprog::run(const Program &p, const RunSettings &settings) {
   outcome.why = runRanks(program, p, signature, inputs, settings.timeout, ranks);
   for (size_t i = 0; i < expected.size() && outcome.why.empty(); ++i)
     outcome.why = compareResult(p, i, inputs.size() + i, expected[i], ranks);
-  if (outcome.why.empty() && !p.gradient)
-    outcome.why = checkMessages(p, *types, ranks, outcome);
   bool sums = std::any_of(ranks.begin(), ranks.end(), [](const Rank &r) { return r.counters.reductions > 0; });
+  // Sums send messages of their own.
+  if (outcome.why.empty() && !sums && !p.gradient)
+    outcome.why = checkMessages(p, *types, ranks, outcome);
   if (p.single && !sums && outcome.why.empty())
     outcome.why = compareWithOneRank(compiler, p, settings, signature, inputs, ranks);
   outcome.ok = outcome.why.empty();

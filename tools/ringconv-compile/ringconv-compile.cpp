@@ -2,12 +2,15 @@
 //
 // ringconv-compile IN -o OUT: to the partitioned program, LLVM IR, an object, a
 // library with its header, or an executable.
+#include "ringconv/Cost/Cost.h"
 #include "ringconv/Pipelines/Pipelines.h"
+#include "ringconv/Target/AutoCut.h"
 #include "ringconv/Target/Emit.h"
 #include "ringconv/Target/Report.h"
 #include "ringconv/Target/Version.h"
 #include "ringconv/Tools/Driver.h"
 
+#include "mlir/IR/Diagnostics.h"
 #include "llvm/Support/CommandLine.h"
 
 using namespace mlir;
@@ -33,8 +36,23 @@ static cl::opt<std::string> cpu("target-cpu", cl::desc("LLVM's name, or native (
                                 cl::init("x86-64-v3"), cl::cat(category));
 static cl::list<std::string> gpuArch("gpu-arch", cl::desc("sm_80,...: GPUs to compile for (default: sm_80)"),
                                      cl::CommaSeparated, cl::cat(category));
-static cl::opt<std::string> report("report", cl::desc("JSON file: what was chosen per operation and rank"),
+static cl::opt<std::string> localConv("local-conv",
+                                      cl::desc("who computes local convolutions of --target=cuda: codegen (default), "
+                                               "or cudnn where it can"),
+                                      cl::cat(category));
+static cl::opt<std::string> cudnnWorkspace("cudnn-workspace",
+                                           cl::desc("bytes that a convolution of cuDNN may use (default: 64 MiB)"),
+                                           cl::cat(category));
+static cl::opt<std::string> report("report",
+                                   cl::desc("FILE.json: what was chosen per operation and rank, and what it "
+                                            "is predicted to cost; FILE.html: the costs as a page"),
                                    cl::cat(category));
+static cl::opt<std::string> autoCut("auto-cut",
+                                    cl::desc("cut the largest input as is predicted to cost least (default: "
+                                             "for cores)"),
+                                    cl::value_desc("system"), cl::ValueOptional, cl::cat(category));
+static cl::opt<std::string> cacheDir("cache-dir", cl::desc("keep compiled programs there, and take them from there"),
+                                     cl::cat(category));
 static cl::opt<bool> remarks("remarks", cl::desc("print what was chosen"), cl::cat(category));
 static cl::opt<std::string> remarksFilter("remarks-filter", cl::desc("print the remarks that match"),
                                           cl::value_desc("regex"), cl::cat(category));
@@ -46,6 +64,60 @@ static constexpr StringLiteral tool = "ringconv-compile";
 
 /// Says what failed, if anything; the exit code.
 static int tell(const std::optional<std::string> &why) { return why ? reportError(tool, *why) : 0; }
+
+static CompileOptions readOptions() {
+  CompileOptions options;
+  options.target = target;
+  options.entry = entry;
+  options.mesh = mesh;
+  options.cpu = cpu;
+  options.vectorize = !noVectorize;
+  options.overlap = !noOverlap;
+  options.mergeHalos = !noMerge;
+  options.reference = emit == Emit::Executable;
+  options.cacheDir = cacheDir;
+  return options;
+}
+
+/// The file of --report, if there is one. The partition is made for it once more,
+/// so that code may come from a cache.
+static int writeReportFile(ModuleOp module, const CompileOptions &options) {
+  if (report.empty())
+    return 0;
+  PartitionReport chosen;
+  {
+    ScopedDiagnosticHandler quiet(module.getContext(), [](Diagnostic &) { return success(); });
+    if (failed(partitionModule(module, options, chosen)))
+      return 1;
+  }
+  const auto &[name, func] = *chosen.functions.begin();
+  return tell(writeFile(report, [&](llvm::raw_ostream &os) {
+    StringRef(report).ends_with(".html") ? cost::writePage(os, name, func) : writeReport(os, name, func, /*costs=*/true);
+  }));
+}
+
+/// LLVM IR or PTX.
+static int compileToText(ModuleOp module, const CompileOptions &options) {
+  FailureOr<CompiledProgram> program = compileProgram(module, options);
+  if (failed(program))
+    return 1;
+  return tell(writeText(*program, emit, output));
+}
+
+static int compileToCode(ModuleOp module, const CompileOptions &options, Form form) {
+  FailureOr<ObjectCode> code = compileObject(module, options, form);
+  if (failed(code))
+    return 1;
+  return tell(writeCode(*code, emit, output));
+}
+
+static int compileToMLIR(ModuleOp module, const CompileOptions &options) {
+  PartitionReport chosen;
+  auto partitioned = partitionModule(module, options, chosen);
+  if (failed(partitioned))
+    return 1;
+  return tell(writeFile(output, [&](llvm::raw_ostream &os) { (*partitioned)->print(os); }));
+}
 
 static int compile() {
   DialectRegistry registry;
@@ -60,31 +132,16 @@ static int compile() {
   OwningOpRef<ModuleOp> module = readProgram(tool, input, context);
   if (!module)
     return 1;
-  CompileOptions options;
-  if (!readGpuArchs(tool, gpuArch, options.gpuArchs))
+  CompileOptions options = readOptions();
+  if (!readGpuArchs(tool, gpuArch, options.gpuArchs) || !readLocalConv(tool, localConv, cudnnWorkspace, options))
     return 1;
-  options.target = target;
-  options.entry = entry;
-  options.mesh = mesh;
-  options.cpu = cpu;
-  options.vectorize = !noVectorize;
-  options.overlap = !noOverlap;
-  options.mergeHalos = !noMerge;
-  options.reference = emit == Emit::Executable;
-  if (emit == Emit::MLIR) {
-    PartitionReport chosen;
-    auto partitioned = partitionModule(*module, options, chosen);
-    if (failed(partitioned))
-      return 1;
-    return tell(writeFile(output, [&](llvm::raw_ostream &os) { (*partitioned)->print(os); }));
-  }
-  auto program = compileProgram(*module, options);
-  if (failed(program))
+  if (autoCut.getNumOccurrences() && failed(chooseCut(*module, options, autoCut)))
     return 1;
-  if (!report.empty())
-    if (int code = tell(writeFile(report, [&](llvm::raw_ostream &os) { writeReport(os, *program); })))
-      return code;
-  return tell(writeProgram(*program, emit, output));
+  std::optional<Form> form = formOf(emit);
+  int code = form                 ? compileToCode(*module, options, *form)
+             : emit == Emit::MLIR ? compileToMLIR(*module, options)
+                                  : compileToText(*module, options);
+  return code ? code : writeReportFile(*module, options);
 }
 
 int main(int argc, char **argv) {

@@ -5,10 +5,12 @@
 // parses as in emitted executables.
 #include "ringconv/Pipelines/Pipelines.h"
 #include "ringconv/Runtime/Session.h"
-#include "ringconv/Target/Compiler.h"
+#include "ringconv/Target/AutoCut.h"
+#include "ringconv/Target/ObjectCode.h"
 #include "ringconv/Target/Version.h"
 #include "ringconv/Tools/Driver.h"
 
+#include <optional>
 #include <vector>
 
 using namespace mlir;
@@ -17,10 +19,12 @@ namespace {
 struct Arguments {
   std::string input;
   SmallVector<std::string> gpuArchs;
+  StringRef localConv, cudnnWorkspace;
   ringconv::CompileOptions options;
   std::vector<char *> run;
   const char *remarksFilter = nullptr;
   ringconv::RemarkFilter remarks;
+  std::optional<std::string> autoCut; ///< the system's name, empty: the default
   bool badMesh = false; ///< an empty one was given
 };
 
@@ -28,6 +32,9 @@ constexpr const char *compileHelp =
     "usage: ringconv-run IN.mlir [flags]\n"
     "  --target=host|cuda       what to compile for\n"
     "  --gpu-arch=sm_80,...     GPUs to compile for (default: sm_80)\n"
+    "  --local-conv=codegen|cudnn\n"
+    "                           who computes local convolutions of --target=cuda; cudnn: where it can\n"
+    "  --cudnn-workspace=BYTES  that a convolution of cuDNN may use (default: 64 MiB)\n"
     "  --entry=NAME             the function to run (default: main, else the only public one)\n"
     "  --mesh=AXIS=N,...        other extents for the axes of the mesh\n"
     "  --target-cpu=NAME        processor to compile for (default: native)\n"
@@ -36,6 +43,8 @@ constexpr const char *compileHelp =
     "  --always-overlap         overlap however small the pieces are\n"
     "  --no-merge-halos         one exchange per tensor\n"
     "  --count-multiply-adds    count them at run time\n"
+    "  --auto-cut[=SYSTEM]      cut the largest input as is predicted to cost least (default: for cores)\n"
+    "  --cache-dir=DIR          keep compiled programs there, and take them from there\n"
     "  --remarks                print what the compiler chose\n"
     "  --remarks-filter=REGEX   print the remarks that match\n"
     "and the run flags:\n";
@@ -65,6 +74,10 @@ bool takeFlag(int argc, char **argv, int &i, Arguments &args) {
       args.gpuArchs.push_back(word.str());
     return true;
   }
+  if (const char *v = valueOf("local-conv", argc, argv, i))
+    return args.localConv = v, true;
+  if (const char *v = valueOf("cudnn-workspace", argc, argv, i))
+    return args.cudnnWorkspace = v, true;
   if (const char *v = valueOf("entry", argc, argv, i))
     return o.entry = v, true;
   if (const char *v = valueOf("mesh", argc, argv, i))
@@ -83,6 +96,12 @@ bool takeFlag(int argc, char **argv, int &i, Arguments &args) {
     return o.countMultiplyAdds = true, true;
   if (word == "--remarks")
     return args.remarks.all(), true;
+  if (word == "--auto-cut")
+    return args.autoCut = "", true;
+  if (word.consume_front("--auto-cut="))
+    return args.autoCut = word.str(), true;
+  if (const char *v = valueOf("cache-dir", argc, argv, i))
+    return o.cacheDir = v, true;
   if (const char *v = valueOf("remarks-filter", argc, argv, i))
     return args.remarksFilter = v, true;
   return false;
@@ -96,10 +115,12 @@ FailureOr<ringconv::LoadedProgram> compile(const Arguments &args) {
   OwningOpRef<ModuleOp> module = ringconv::readProgram("ringconv-run", args.input, context);
   if (!module)
     return failure();
-  FailureOr<ringconv::CompiledProgram> program = ringconv::compileProgram(*module, args.options);
-  if (failed(program))
+  if (args.autoCut && failed(ringconv::chooseCut(*module, args.options, *args.autoCut)))
     return failure();
-  llvm::Expected<ringconv::LoadedProgram> loaded = ringconv::loadInProcess(std::move(*program));
+  FailureOr<ringconv::ObjectCode> code = ringconv::compileObject(*module, args.options, ringconv::Form::InProcess);
+  if (failed(code))
+    return failure();
+  llvm::Expected<ringconv::LoadedProgram> loaded = ringconv::loadInProcess(*code);
   if (!loaded) {
     ringconv::reportError("ringconv-run", "cannot load the compiled program: " + toString(loaded.takeError()));
     return failure();
@@ -143,7 +164,8 @@ int main(int argc, char **argv) {
   StringRef target = args.options.target;
   if (target != "host" && target != "cuda")
     return ringconv::reportError("ringconv-run", "--target=" + target + " is not available, expected host or cuda");
-  if (!ringconv::readGpuArchs("ringconv-run", args.gpuArchs, args.options.gpuArchs))
+  if (!ringconv::readGpuArchs("ringconv-run", args.gpuArchs, args.options.gpuArchs) ||
+      !ringconv::readLocalConv("ringconv-run", args.localConv, args.cudnnWorkspace, args.options))
     return 1;
   if (int code = ringconv_main(int(args.run.size()), args.run.data(), nullptr))
     return code;

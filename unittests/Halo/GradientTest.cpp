@@ -156,7 +156,7 @@ private:
         continue;
       EXPECT_EQ(p.sendPeer.at(peer), r);
       EXPECT_EQ(p.sendSize.at(peer), p.recvSize.at(r));
-      value = shard(peer, p.sendAt.at(peer) + (p.fill == Fill::Reverse ? p.recvSize.at(r) - 1 - j : j));
+      value = shard(peer, p.sendAt.at(peer) + (p.reverse ? p.recvSize.at(r) - 1 - j : j));
       ++found;
     }
     EXPECT_EQ(found, 1);

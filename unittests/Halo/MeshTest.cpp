@@ -22,6 +22,35 @@ TEST(HaloMesh, PartsOfRanks) {
   EXPECT_EQ(rankAt(extents, {2, 0}, 17, 0), 4);
 }
 
+TEST(HaloMesh, DigitsAddUpToThePart) {
+  std::vector<int64_t> extents{2, 3, 4};
+  for (const std::vector<int64_t> &axes :
+       {std::vector<int64_t>{}, {0}, {1}, {2}, {1, 0}, {2, 0}, {0, 1, 2}, {2, 1, 0}, {1, 2, 0}})
+    for (int64_t rank = 0; rank < 24; ++rank) {
+      int64_t part = 0;
+      for (Digit digit : digitsOfPart(extents, axes))
+        part += rank / digit.divisor % digit.modulus * digit.factor;
+      EXPECT_EQ(part, partOf(extents, axes, rank));
+    }
+}
+
+/// 5 input channels on 2 parts, 2 output channels on 3: the third of each three
+/// computes nothing.
+TEST(HaloMesh, IdleRanksReadNothing) {
+  Plan idle = planIdle(Cuts::balanced(5, 2), Cuts::balanced(2, 3));
+  ASSERT_EQ(idle.pieces.size(), 1u);
+  const Piece &own = idle.pieces[0];
+  EXPECT_EQ(own.side, Side::Own);
+  EXPECT_FALSE(idle.readsAll);
+  for (int64_t c = 0; c < 6; ++c) {
+    EXPECT_EQ(own.recvPeer.at(c), c % 3 == 2 ? -1 : c);
+    if (c % 3 != 2) {
+      EXPECT_EQ(own.recvSize.at(c), c < 3 ? 3 : 2);
+    }
+  }
+  EXPECT_TRUE(planIdle(Cuts::balanced(5, 2), Cuts::balanced(3, 3)).readsAll);
+}
+
 TEST(HaloMesh, RankAtUndoesPartOf) {
   std::vector<int64_t> extents{3, 2, 2};
   for (const std::vector<int64_t> &axes : {std::vector<int64_t>{}, {1}, {2, 0}, {0, 1, 2}})

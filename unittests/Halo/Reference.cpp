@@ -85,16 +85,6 @@ int64_t test::countOutputs(const Window &w, int64_t size) {
   return count;
 }
 
-/// The positions of one tap over all outputs do not touch those of the next.
-bool Dim::sendsByTap(int64_t r) const {
-  if (window.baseDilation != 1 || taps[r].size() < 2 || outputs[r].empty())
-    return false;
-  int64_t lastOfFirst = tapPosition(window, outputs[r].end - 1, taps[r].begin);
-  int64_t firstOfSecond =
-      tapPosition(window, outputs[r].begin, taps[r].begin + 1);
-  return firstOfSecond > lastOfFirst + 1;
-}
-
 std::string Dim::str() const {
   std::ostringstream out;
   const char *borders[] = {"zero", "circular", "reflect", "replicate"};

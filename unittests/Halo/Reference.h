@@ -38,8 +38,6 @@ struct Dim {
   bool computes(int64_t r) const {
     return !outputs[r].empty() && !taps[r].empty();
   }
-  /// Rule 1's union is what travels: taps leave gaps between them.
-  bool sendsByTap(int64_t r) const;
   std::string str() const;
 };
 

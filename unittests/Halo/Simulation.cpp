@@ -130,7 +130,7 @@ void Simulation::send(const std::vector<size_t> &pieces) {
     Message message{pieces, {}};
     forEachIndex(count, [&](Index at) {
       for (size_t d = 0; d < dims.size(); ++d)
-        at[d] += from[d];
+        at[d] = from[d] + at[d] * piece(d, pieces).step;
       if (!nodes[s].shard.contains(at))
         return fail("sent from outside the shard");
       message.values.push_back(nodes[s].shard.get(at));
@@ -144,22 +144,22 @@ void Simulation::unpack(Node &node, const std::vector<size_t> &pieces,
                         const Message &message, size_t dim) {
   bool low = piece(dim, pieces).side == Side::Low;
   Box &slab = low ? node.low[dim] : node.high[dim];
-  Index begin, sent, count;
+  Index begin, step, count;
   for (size_t d = 0; d < dims.size(); ++d) {
     int64_t c = node.coord[d];
     const Piece &p = piece(d, pieces);
     begin.push_back(d < dim ? p.recvExtended.at(c) : p.recvAt.at(c));
     count.push_back(p.recvSize.at(c));
-    sent.push_back(p.fill == Fill::Repeat ? 1 : count.back());
+    step.push_back(p.step);
     int64_t inside = p.side == Side::Low   ? 0
                      : p.side == Side::Own ? allPlans[d].low
                                            : allPlans[d].low + node.own[d];
     if (p.recvExtended.at(c) != inside + p.recvAt.at(c))
       fail("place in the slab and in the extended dimension differ");
   }
-  Box values(sent);
+  Box values(count);
   size_t next = 0;
-  forEachIndex(sent, [&](const Index &at) {
+  forEachIndex(count, [&](const Index &at) {
     if (next < message.values.size())
       values.set(at, message.values[next]);
     ++next;
@@ -169,11 +169,8 @@ void Simulation::unpack(Node &node, const std::vector<size_t> &pieces,
   forEachIndex(count, [&](const Index &at) {
     Index source = at, target = at;
     for (size_t d = 0; d < dims.size(); ++d) {
-      Fill fill = piece(d, pieces).fill;
-      source[d] = fill == Fill::Repeat    ? 0
-                  : fill == Fill::Reverse ? count[d] - 1 - at[d]
-                                          : at[d];
-      target[d] += begin[d];
+      source[d] = piece(d, pieces).reverse ? count[d] - 1 - at[d] : at[d];
+      target[d] = begin[d] + at[d] * step[d];
     }
     if (!slab.contains(target))
       return fail("received outside the slab");
@@ -208,6 +205,40 @@ void Simulation::receive(const std::vector<size_t> &pieces) {
       ++traffic[r].messages;
       traffic[r].elements += static_cast<int64_t>(message.values.size());
     }
+  }
+}
+
+/// Everything beside the place along `dim`, extended in earlier dimensions and
+/// in later ones; what nobody wrote stays so.
+void Simulation::fill(Node &node, size_t dim, const Fill &f) {
+  int64_t c = node.coord[dim], size = f.size.at(c);
+  Index planes;
+  for (size_t d = 0; d < dims.size(); ++d)
+    planes.push_back(allPlans[d].low + node.own[d] + allPlans[d].high);
+  planes[dim] = 1;
+  auto sideOf = [&](int64_t extended) {
+    int64_t inShard = extended - allPlans[dim].low;
+    return inShard < 0 ? Side::Low : inShard < node.own[dim] ? Side::Own : Side::High;
+  };
+  for (int64_t j = 0; j < size; ++j) {
+    int64_t to = f.extended.at(c) + j * f.step, from = f.fromExtended.at(c) + j * f.fromStep;
+    if (sideOf(to) != f.side || sideOf(from) != f.from)
+      fail("a copy leaves its side");
+    if (f.isBox() && f.side == f.from && to >= f.fromExtended.at(c) &&
+        to <= f.fromExtended.at(c) + (size - 1) * f.step && f.step > 0 && (to - f.fromExtended.at(c)) % f.step == 0)
+      fail("a box overlaps its source");
+    forEachIndex(planes, [&](Index at) {
+      Index target, source, extended = at;
+      extended[dim] = from;
+      Box &fromBox = place(node, extended, source);
+      if (!fromBox.contains(source) || !fromBox.written(source))
+        return;
+      extended[dim] = to;
+      Box &toBox = place(node, extended, target);
+      if (toBox.written(target))
+        return fail("copied to where something stands");
+      toBox.set(target, fromBox.get(source));
+    });
   }
 }
 
@@ -298,7 +329,11 @@ std::string Simulation::run() {
   for (const auto &[ends, wire] : wires)
     if (!wire.empty())
       fail("a message was sent but not received");
-  for (Node &node : nodes)
+  for (Node &node : nodes) {
+    for (size_t d = 0; d < dims.size(); ++d)
+      for (const Fill &f : allPlans[d].fills)
+        fill(node, d, f);
     compute(node);
+  }
   return failure;
 }

@@ -92,6 +92,7 @@ private:
   void receive(const std::vector<size_t> &pieces);
   void unpack(Node &node, const std::vector<size_t> &pieces,
               const Message &message, size_t dim);
+  void fill(Node &node, size_t dim, const Fill &fill);
   void compute(Node &node);
   bool readLocal(Node &node, const Index &output, const Index &tap,
                  int64_t &value);

@@ -31,12 +31,13 @@ ncclComm *newComm(int size, int rank, const std::string &token) {
   return c;
 }
 
-ncclResult_t initComm(ncclComm_t *out, int size, const std::string &token, int rank) {
+ncclResult_t initComm(ncclComm_t *out, int size, const std::string &token, int rank, Door door = {}) {
   if (!out || size < 1 || rank < 0 || rank >= size)
     return note(ncclInvalidArgument);
   ncclComm *c = newComm(size, rank, token);
   if (!c)
     return note(ncclUnhandledCudaError); // no current context
+  c->door = std::move(door);
   *out = c;
   auto init = [c, out] {
     ncclResult_t r = c->connect();
@@ -54,6 +55,8 @@ ncclResult_t initComm(ncclComm_t *out, int size, const std::string &token, int r
 }
 
 std::string tokenOf(const ncclUniqueId &id) {
+  if (!strncmp(id.internal, "tcp:", 4))
+    return std::string(id.internal, strnlen(id.internal, sizeof id.internal));
   std::string text;
   char two[3];
   for (int n = 0; n < 32; ++n) {
@@ -80,12 +83,17 @@ GPUSIM_EXPORT ncclResult_t ncclGetVersion(int *version) {
   return ncclSuccess;
 }
 
-/// With NCCL_COMM_ID the id is a function of that text, as in NCCL.
+/// With NCCL_COMM_ID the id is a function of that text, as in NCCL: the address
+/// where the ranks meet. A text that is none names ranks of this machine.
 GPUSIM_EXPORT ncclResult_t ncclGetUniqueId(ncclUniqueId *id) {
   if (!id)
     return ncclInvalidArgument;
   memset(id, 0, sizeof *id);
   const char *fixed = getenv("NCCL_COMM_ID");
+  if (fixed && isAddress(fixed)) {
+    snprintf(id->internal, sizeof id->internal, "tcp:%s", fixed);
+    return ncclSuccess;
+  }
   if (fixed && *fixed) {
     uint64_t hash = 0xcbf29ce484222325ull; // FNV-1a
     for (const char *p = fixed; *p; ++p)
@@ -133,40 +141,60 @@ GPUSIM_EXPORT ncclResult_t ncclCommInitAll(ncclComm_t *out, int size, const int 
   return r != ncclSuccess ? r : end;
 }
 
+/// What a rank tells all others in a split.
+struct SplitWish {
+  int color, key;
+  uint32_t port; ///< where it listens, if the ranks are connected by TCP
+};
+
+static bool exchangeWishes(ncclComm_t comm, SplitWish mine, std::vector<SplitWish> &all) {
+  std::vector<Message> sends, receives;
+  all.resize(comm->size);
+  for (int peer = 0; peer < comm->size; ++peer) {
+    Message m;
+    m.peer = peer;
+    m.what = whatOf(Kind::Split, 0);
+    m.bytes = sizeof mine;
+    m.data = (uint8_t *)&mine;
+    sends.push_back(m);
+    m.data = (uint8_t *)&all[peer];
+    receives.push_back(m);
+  }
+  return comm->exchange(sends, receives);
+}
+
 /// Every rank learns every colour and key, and computes the same groups.
 GPUSIM_EXPORT ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t *out, ncclConfig_t *) {
   if (!comm || !out)
     return ncclInvalidArgument;
   drain(comm);
   *out = nullptr;
-  std::vector<int> mine = {color, key}, all(2 * comm->size);
-  std::vector<Message> sends, receives;
-  for (int peer = 0; peer < comm->size; ++peer) {
-    Message m;
-    m.peer = peer;
-    m.what = whatOf(Kind::Split, 0);
-    m.bytes = 2 * sizeof(int);
-    m.data = (uint8_t *)mine.data();
-    sends.push_back(m);
-    m.data = (uint8_t *)&all[2 * peer];
-    receives.push_back(m);
-  }
-  if (!comm->exchange(sends, receives))
-    return comm->error;
+  const bool byAddress = !comm->token.compare(0, 4, "tcp:") && comm->size > 1;
+  uint16_t port = 0;
+  Door door;
+  if (byAddress && !(door = openDoor(comm->family(), comm->size, port)).isOpen())
+    return ncclSystemError;
+  std::vector<SplitWish> all;
   std::string token = comm->token + "." + std::to_string(++comm->splits) + "." + std::to_string(color);
-  if (color < 0)
-    return ncclSuccess;                     // NCCL_SPLIT_NOCOLOR
+  if (!exchangeWishes(comm, {color, key, port}, all) || color < 0) { // NCCL_SPLIT_NOCOLOR
+    door.shut();
+    return (ncclResult_t)comm->error.load();
+  }
   std::vector<std::pair<int, int>> members; // key, old rank
   for (int n = 0; n < comm->size; ++n)
-    if (all[2 * n] == color)
-      members.push_back({all[2 * n + 1], n});
+    if (all[n].color == color)
+      members.push_back({all[n].key, n});
   std::sort(members.begin(), members.end());
   int rank = 0;
-  for (size_t n = 0; n < members.size(); ++n)
-    if (members[n].second == comm->rank)
+  for (size_t n = 0; n < members.size(); ++n) {
+    int old = members[n].second;
+    if (old == comm->rank)
       rank = n;
+    if (byAddress)
+      door.ranks.push_back(old == comm->rank ? Address() : peerAddress(comm->sockets[old], all[old].port));
+  }
   cuCtxPushCurrent_v2(comm->context);
-  ncclResult_t r = initComm(out, members.size(), token, rank);
+  ncclResult_t r = initComm(out, members.size(), token, rank, std::move(door));
   cuCtxPopCurrent_v2(nullptr);
   return r;
 }

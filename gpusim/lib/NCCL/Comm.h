@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Communicators of the simulated NCCL. Every pair of ranks shares one local
-// socket, whether the ranks are threads or processes.
+// Communicators of the simulated NCCL. Every pair of ranks shares one socket,
+// whether the ranks are threads, processes or on several machines.
 #ifndef GPUSIM_NCCL_COMM_H
 #define GPUSIM_NCCL_COMM_H
 
 #include "gpusim/NCCL.h"
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
 #include <string>
+#include <sys/socket.h>
 #include <vector>
 
 namespace gpusim {
@@ -36,6 +38,25 @@ struct ReduceOp {
   double scalar = 1;
 };
 
+/// Where a rank listens.
+struct Address {
+  sockaddr_storage data{};
+  socklen_t length = 0;
+};
+/// Where this rank listens while the others connect, and where they do.
+struct Door {
+  int listener = -1;
+  std::vector<Address> ranks; ///< empty: to be found out
+  bool isOpen() const { return listener >= 0; }
+  void shut();
+};
+/// Listens at a free port of this machine; `port` in the order of the network.
+Door openDoor(int family, int size, uint16_t &port);
+/// The machine at the other end of a connection, another port.
+Address peerAddress(int socket, uint16_t port);
+/// Whether it is host:port.
+bool isAddress(const std::string &text);
+
 /// One call of the interface.
 struct Call {
   Kind kind = Kind::Point;
@@ -54,6 +75,7 @@ struct ncclComm {
   int rank = 0, size = 0, device = 0;
   std::string token;
   CUcontext context = nullptr;
+  gpusim::Door door;
   std::vector<int> sockets; ///< by peer; -1 for this rank
   std::atomic<int> error{0};
   std::atomic<bool> aborted{false};
@@ -65,6 +87,8 @@ struct ncclComm {
   unsigned splits = 0;
   std::vector<gpusim::ReduceOp> customOps;
 
+  /// Of the sockets; there are peers.
+  int family() const { return gpusim::peerAddress(sockets[rank ? 0 : 1], 0).data.ss_family; }
   ncclResult_t connect();
   void disconnect();
   void fail(int code, const std::string &text);
@@ -83,6 +107,12 @@ void reduceInto(uint8_t *into, const uint8_t *from, uint64_t count, int type, co
 void finishReduce(uint8_t *data, uint64_t count, int type, const ReduceOp &op, int ranks);
 void scaleInput(uint8_t *data, uint64_t count, int type, const ReduceOp &op);
 double timeoutSeconds();
+
+struct Deadline {
+  using Time = std::chrono::steady_clock;
+  Time::time_point end = Time::now() + std::chrono::microseconds((int64_t)(timeoutSeconds() * 1e6));
+  bool over() const { return Time::now() > end; }
+};
 
 } // namespace gpusim
 

@@ -1,20 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Connecting the ranks and moving messages. Sockets are in the abstract
-// namespace, so that nothing stays behind when a process dies.
+// Moving messages.
 #include "Comm.h"
 
 #include <cerrno>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <poll.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <thread>
-#include <unistd.h>
 
 using namespace gpusim;
 
@@ -25,33 +17,11 @@ double gpusim::timeoutSeconds() {
 
 namespace {
 
-using Time = std::chrono::steady_clock;
-
 constexpr uint32_t magic = 0x67735243;
 
-struct Hello {
-  uint32_t magic, rank, size;
-};
 struct Header {
   uint32_t magic, what;
   uint64_t bytes;
-};
-
-socklen_t addressOf(const std::string &token, int rank, sockaddr_un &a) {
-  memset(&a, 0, sizeof a);
-  a.sun_family = AF_UNIX;
-  std::string name = "gpusim-nccl/" + token + "/" + std::to_string(rank);
-  size_t n = std::min(name.size(), sizeof a.sun_path - 1);
-  memcpy(a.sun_path + 1, name.data(), n);
-  return offsetof(sockaddr_un, sun_path) + 1 + n;
-}
-
-bool sendAll(int fd, const void *p, size_t n) { return send(fd, p, n, MSG_NOSIGNAL) == (ssize_t)n; }
-bool receiveAll(int fd, void *p, size_t n) { return recv(fd, p, n, MSG_WAITALL) == (ssize_t)n; }
-
-struct Deadline {
-  Time::time_point end = Time::now() + std::chrono::microseconds((int64_t)(timeoutSeconds() * 1e6));
-  bool over() const { return Time::now() > end; }
 };
 
 } // namespace
@@ -68,80 +38,6 @@ void ncclComm::fail(int code, const std::string &text) {
   for (int fd : sockets)
     if (fd >= 0)
       shutdown(fd, SHUT_RDWR);
-}
-
-/// Connects to the lower ranks, accepts the higher ones.
-ncclResult_t ncclComm::connect() {
-  sockets.assign(size, -1);
-  Deadline deadline;
-  sockaddr_un a;
-  int listener = socket(AF_UNIX, SOCK_STREAM, 0);
-  socklen_t length = addressOf(token, rank, a);
-  if (listener < 0)
-    return ncclSystemError;
-  while (bind(listener, (sockaddr *)&a, length) != 0) {
-    // An earlier communicator of the same name may be about to close.
-    if (errno != EADDRINUSE || deadline.over()) {
-      gpusimReport(("NCCL, " + name() + ": this rank is taken already").c_str());
-      close(listener);
-      return ncclInvalidUsage;
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  listen(listener, size);
-  auto give = [&](const std::string &why) {
-    gpusimReport(("NCCL, " + name() + ": " + why).c_str());
-    close(listener);
-    disconnect();
-    return ncclSystemError;
-  };
-  const Hello mine{magic, (uint32_t)rank, (uint32_t)size};
-  Hello theirs;
-  for (int peer = 0; peer < rank; ++peer) {
-    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
-    length = addressOf(token, peer, a);
-    while (::connect(fd, (sockaddr *)&a, length) != 0) {
-      if (deadline.over() || aborted) {
-        close(fd);
-        return give("rank " + std::to_string(peer) + " never joined");
-      }
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-    sockets[peer] = fd;
-    if (!sendAll(fd, &mine, sizeof mine))
-      return give("rank " + std::to_string(peer) + " left while joining");
-  }
-  for (int missing = size - 1 - rank; missing > 0; --missing) {
-    pollfd p{listener, POLLIN, 0};
-    while (poll(&p, 1, 20) <= 0)
-      if (deadline.over() || aborted)
-        return give(std::to_string(missing) + " higher ranks never joined");
-    int fd = accept(listener, nullptr, nullptr);
-    if (fd < 0 || !receiveAll(fd, &theirs, sizeof theirs) || theirs.magic != magic || theirs.size != (uint32_t)size ||
-        theirs.rank >= (uint32_t)size || sockets[theirs.rank] >= 0) {
-      std::string who = fd < 0 ? "a peer" : "rank " + std::to_string(theirs.rank);
-      if (fd >= 0)
-        close(fd);
-      return give(who + " joins with another number of ranks or twice");
-    }
-    sockets[theirs.rank] = fd;
-  }
-  close(listener);
-  return ncclSuccess;
-}
-
-void ncclComm::disconnect() {
-  for (int peer = 0; peer < (int)sockets.size(); ++peer) {
-    int fd = sockets[peer];
-    if (fd < 0)
-      continue;
-    int unread = 0;
-    if (!error && !aborted && ioctl(fd, FIONREAD, &unread) == 0 && unread > 0)
-      gpusimReport(
-          ("NCCL, " + name() + ": rank " + std::to_string(peer) + " sent a message that was never received").c_str());
-    close(fd);
-  }
-  sockets.clear();
 }
 
 //===-- Exchange ----------------------------------------------------------===//

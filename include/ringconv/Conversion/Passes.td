@@ -48,6 +48,29 @@ def ConvertRingConvToCUDAPass : Pass<"convert-ringconv-to-cuda", "::mlir::Module
                            "::mlir::cf::ControlFlowDialect", "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect"];
 }
 
+def ConvertRingConvToCuDNNPass : Pass<"convert-ringconv-to-cudnn", "::mlir::ModuleOp"> {
+  let summary = "local convolutions of floats to calls of cuDNN";
+  let description = [{
+    A local convolution on device memory becomes a call of
+    `ringconv_cuda_convolve`, which asks cuDNN. Where it has halos, or padding
+    that cuDNN cannot say, all that is read is first copied together; a filter
+    in another order than cuDNN's is copied too. The convolution may use
+    `workspace` bytes of the arena. Convolutions that cuDNN does not do (integers,
+    results wider than the operands, dilated inputs, batch groups, more than three
+    spatial dimensions) stay for `convert-ringconv-to-gpu`; a remark says which
+    way each of them went. The attribute `ringconv.cudnn` of the module says that
+    there are such calls.
+
+    Before: `convert-ringconv-to-nccl`. Copies and fills are left for
+    `convert-ringconv-to-gpu`.
+  }];
+  let options = [Option<"workspace", "workspace", "int64_t", "67108864",
+                        "bytes of workspace that a convolution may use">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::memref::MemRefDialect", "::mlir::func::FuncDialect",
+                           "::mlir::LLVM::LLVMDialect"];
+}
+
 def ConvertRingConvToGPUPass : Pass<"convert-ringconv-to-gpu", "::mlir::ModuleOp"> {
   let summary = "local operations on memrefs to GPU kernels and their launches";
   let description = [{

@@ -128,24 +128,38 @@ struct Need {
 Need needOf(const Window &w, int64_t size, Interval out, Interval taps);
 
 enum class Side { Low, Own, High };
-/// How a received box is laid out along the dimension: as sent, in reverse
-/// order (reflect), or one element repeated (replicate).
-enum class Fill { Copy, Reverse, Repeat };
 
-/// One kind of piece of a dimension's exchange: what rank r gets from one
+/// One kind of piece of a dimension's messages: what rank r gets from one
 /// neighbour at a fixed distance (reflect: at the mirrored place) into one
 /// side. The same kind at both ends, so that the product over dimensions pairs
 /// sends with receives. All tables are functions of the part number; -1 as a
 /// peer: this rank takes no part, and its sizes and places mean nothing.
 struct Piece {
   Side side;
-  Fill fill;
-  /// Receiver's view: part that sends; where it goes, in the slab of its side
-  /// (Side::Own: in the shard) and in the extended dimension; how many.
+  bool reverse; ///< laid out in reverse order (reflect)
+  int64_t step; ///< from one element to the next, at both ends
+  /// Receiver's view: part that sends; where its first element goes, in the
+  /// slab of its side (Side::Own: in the shard) and in the extended dimension;
+  /// how many elements.
   Table recvPeer, recvAt, recvExtended, recvSize;
-  /// Sender's view: part that receives; from where in the own shard; how many
-  /// (1 for Fill::Repeat).
+  /// Sender's view: part that receives; from where in the own shard; how many.
   Table sendPeer, sendAt, sendSize;
+};
+
+/// One kind of copy within a rank, once all pieces are there: a border mode
+/// maps several places onto one element, which travels once. Place at + j step
+/// of `side` becomes what stands at fromAt + j fromStep of `from`, for j = 0, 1,
+/// ... in this order.
+struct Fill {
+  Side side, from;
+  int64_t step, fromStep;
+  /// Some rank reads what the same fill wrote: a period that repeats.
+  bool ordered;
+  /// Places within the sides and within the extended dimension; size 0 where a
+  /// rank has nothing to copy.
+  Table at, extended, fromAt, fromExtended, size;
+  /// One copy of a box does it.
+  bool isBox() const { return step == fromStep && !ordered; }
 };
 
 /// Everything about one dimension of a window operation on cut data.
@@ -156,8 +170,16 @@ struct Plan {
   /// to the shard: offset - low * baseDilation is then a position in the shard.
   bool aligned = true;
   /// Side::Own comes first (what a rank reads of its own shard, a piece for
-  /// itself; absent if no rank reads any), then by side, distance and region.
+  /// itself; absent if no rank reads any), then by side and distance. No element
+  /// of another rank comes twice.
   std::vector<Piece> pieces;
+  /// In the order in which they are to be made.
+  std::vector<Fill> fills;
+  /// Parts that a message passes at most, itself included: along the shorter
+  /// way where the border is circular.
+  int64_t hops = 0;
+  /// False if some rank reads not all of its shard.
+  bool readsAll = true;
   /// Reports: owned elements and raw reach.
   Table ownBegin, ownEnd, needBegin, needEnd;
   /// Outputs (relative to the rank's first) that read nothing but the own
@@ -173,9 +195,8 @@ struct Plan {
 /// inputs.size(). One dimension that is not cut but has a border mode is
 /// planned with Cuts::whole on both sides.
 ///
-/// Messages carry exactly what is read: with dilated windows the union over
-/// the taps where that is smaller than the hull (rule 1), each tap a piece of
-/// its own; otherwise the reach [A, B).
+/// Messages carry exactly what is read, each element once: where strides or
+/// dilations leave gaps, the elements between them stay where they are.
 Plan plan(const Window &w, const Cuts &inputs, const Cuts &outputs, const std::vector<Interval> &taps = {});
 /// The same for outputs that are no cuts: where a window dimension is cut, every
 /// part computes (a partial sum of) all outputs (rule 13).
@@ -183,10 +204,15 @@ Plan planRanges(const Window &w, const Cuts &inputs, const std::vector<Interval>
                 const std::vector<Interval> &taps = {});
 
 /// For a dimension that every part holds whole, while `outputs` (and `taps`)
-/// differ: nothing travels, extended coordinates are the elements' own. Zero
-/// border, or windows that do not reach beyond the ends.
+/// differ: no messages along it; the pieces are what each part reads, and what a
+/// border mode maps is copied.
 Plan planWhole(const Window &w, int64_t size, const std::vector<Interval> &outputs,
                const std::vector<Interval> &taps = {});
+
+/// For a dimension without a window, of which part c of a + c of b (counted a
+/// major) reads its part of `inputs` if its part of `outputs`, a dimension of the
+/// result alone, is not empty: nothing travels along it.
+Plan planIdle(const Cuts &inputs, const Cuts &outputs);
 
 /// Outputs at either end that some rank cannot compute before its halos are
 /// there: one pair for all ranks, so that all run one program. `outputs` is the

@@ -57,6 +57,10 @@ struct CudaOptions : mlir::PassPipelineOptions<CudaOptions> {
   Option<int64_t> arch{*this, "arch", llvm::cl::desc("oldest architecture: 80, 90 or 100"), llvm::cl::init(80)};
   Option<bool> fastKernels{*this, "fast-kernels", llvm::cl::desc("use the families of fast kernels where they fit"),
                            llvm::cl::init(true)};
+  Option<bool> cudnn{*this, "cudnn", llvm::cl::desc("local convolutions by cuDNN where it can"), llvm::cl::init(false)};
+  Option<int64_t> cudnnWorkspace{*this, "cudnn-workspace",
+                                 llvm::cl::desc("bytes that one of its convolutions may use"),
+                                 llvm::cl::init(int64_t(64) << 20)};
 };
 
 /// Partitioned program on tensors to memrefs; with `frees` these are placed too.

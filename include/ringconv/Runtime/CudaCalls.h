@@ -45,6 +45,27 @@ int32_t ringconv_cuda_unpack(ringconv_context *context, int64_t exchange);
 
 void ringconv_cuda_count_reduction(ringconv_context *context, int64_t exchange);
 
+/* A convolution for cuDNN. Extents and strides (in elements): batch, features,
+ * then spatial dimensions; those that are not there are 1. */
+enum { RINGCONV_CONVOLUTION_SPATIAL = 3, RINGCONV_CONVOLUTION_RANK = 2 + RINGCONV_CONVOLUTION_SPATIAL };
+typedef struct ringconv_convolution {
+  int64_t dtype, spatial, groups; /* RINGCONV_F16, ...; spatial dimensions */
+  int64_t reverse;                /* 1: taps are taken from the last to the first */
+  int64_t features_last;          /* 1: the filter is packed with input features last, 0: second */
+  int64_t input[RINGCONV_CONVOLUTION_RANK], input_strides[RINGCONV_CONVOLUTION_RANK];
+  int64_t filter[RINGCONV_CONVOLUTION_RANK]; /* output features, input features of a group, taps */
+  int64_t output[RINGCONV_CONVOLUTION_RANK], output_strides[RINGCONV_CONVOLUTION_RANK];
+  int64_t stride[RINGCONV_CONVOLUTION_SPATIAL], dilation[RINGCONV_CONVOLUTION_SPATIAL];
+  int64_t padding[RINGCONV_CONVOLUTION_SPATIAL]; /* at both ends */
+} ringconv_convolution;
+
+/* output = convolution of input and filter, plus `bias` (one number per output
+ * feature; NULL: none), on the compute stream, by cuDNN with up to `bytes` bytes
+ * of workspace. Plans are made once per `convolution` and session. */
+int32_t ringconv_cuda_convolve(ringconv_context *context, const ringconv_convolution *convolution, const void *input,
+                               const void *filter, const void *bias, void *output, void *workspace, int64_t bytes,
+                               const char *place);
+
 /* Waits for the compute stream and copies `bytes` from the device to the host. */
 int32_t ringconv_cuda_read(ringconv_context *context, void *to, const void *from, int64_t bytes);
 

@@ -126,6 +126,7 @@ typedef struct ringconv_cuda_program {
   int64_t arena_bytes; /* device memory of all buffers, on the rank that needs most */
   int32_t has_boxes;   /* there is a kernel `ringconv_boxes`: see runtime/cuda/Boxes.h */
   int32_t num_images, num_kernels, num_constants, num_sums;
+  int32_t uses_cudnn; /* there are calls of ringconv_cuda_convolve */
   const ringconv_image *images;
   const ringconv_kernel *kernels;
   const ringconv_constant *constants;

@@ -35,6 +35,8 @@ struct CompileOptions {
   std::string cpu = "x86-64-v3";    ///< LLVM's name, or `native`
   std::vector<int64_t> gpuArchs = {80}; ///< 80 for sm_80; target cuda
   bool machineCode = true;              ///< beside the PTX, where there is a ptxas; target cuda
+  std::string localConv = "codegen";    ///< codegen, or cudnn where it can; target cuda
+  int64_t cudnnWorkspace = int64_t(64) << 20; ///< bytes that one of its convolutions may use
   bool reference = true;            ///< also the uncut program, for --check
   bool vectorize = true;            ///< false: plain loops, plain kernels
   bool mergeHalos = true, overlap = true;
@@ -43,6 +45,7 @@ struct CompileOptions {
   /// Slower code in half the time: plainest code generation, and the IR is not
   /// verified between passes. For tests of many small programs.
   bool quick = false;
+  std::string cacheDir; ///< of compileObject: folder of compiled programs, made if need be; empty: none
 };
 
 /// LLVM IR with the program's descriptor, a constant `ringconv_program` named

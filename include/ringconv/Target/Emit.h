@@ -4,7 +4,7 @@
 #ifndef RINGCONV_TARGET_EMIT_H
 #define RINGCONV_TARGET_EMIT_H
 
-#include "ringconv/Target/Compiler.h"
+#include "ringconv/Target/ObjectCode.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/raw_ostream.h"
@@ -13,12 +13,18 @@ namespace ringconv {
 
 enum class Emit { MLIR, LLVM, Object, Library, Executable, PTX };
 
-/// Writes `program` to `path` (`-`: standard output) as anything but MLIR, which
-/// is partitionModule's result; a library's
-/// header, PATH with the extension .h, beside it. The program gets a main
-/// function or the functions of a library: it is of no further use. The text of
-/// what failed, or nothing.
-std::optional<std::string> writeProgram(CompiledProgram &program, Emit kind, llvm::StringRef path);
+/// The form of the object code that such a file holds; nothing for the others,
+/// which are text.
+std::optional<Form> formOf(Emit kind);
+
+/// Writes LLVM IR or PTX to `path` (`-`: standard output). The text of what
+/// failed, or nothing.
+std::optional<std::string> writeText(const CompiledProgram &program, Emit kind, llvm::StringRef path);
+
+/// Writes object code of the form that `kind` wants, linked unless that is
+/// Emit::Object; a library's header, PATH with the extension .h, beside it. The
+/// text of what failed, or nothing.
+std::optional<std::string> writeCode(const ObjectCode &code, Emit kind, llvm::StringRef path);
 
 /// Writes a file that appears only when it is complete. The text of what
 /// failed, or nothing.

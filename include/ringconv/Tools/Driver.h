@@ -15,6 +15,8 @@
 
 namespace ringconv {
 
+struct CompileOptions;
+
 /// False in all processes but the first under a launcher: one speaks for all.
 bool isSpeaker();
 
@@ -38,7 +40,7 @@ private:
   std::function<bool(llvm::StringRef)> matches;
 };
 
-/// Errors (and the remarks that are wanted) on one line each; notes never.
+/// Errors, warnings and the remarks that are wanted on one line each; notes never.
 void printDiagnostics(mlir::MLIRContext &context, const RemarkFilter &remarks = RemarkFilter());
 
 /// The registry of tools that take any MLIR: all of upstream's dialects and
@@ -48,6 +50,9 @@ void registerEverything(mlir::DialectRegistry &registry);
 /// The numbers of `sm_80`, ...; an empty list leaves `archs` as it is. False after
 /// an error line.
 bool readGpuArchs(llvm::StringRef tool, llvm::ArrayRef<std::string> words, std::vector<int64_t> &archs);
+/// --local-conv and --cudnn-workspace (empty: not given) into options whose target
+/// is set. False after an error line.
+bool readLocalConv(llvm::StringRef tool, llvm::StringRef how, llvm::StringRef workspace, CompileOptions &options);
 
 /// Parses a file; null after an error line.
 mlir::OwningOpRef<mlir::ModuleOp> readProgram(llvm::StringRef tool, llvm::StringRef file, mlir::MLIRContext &context);

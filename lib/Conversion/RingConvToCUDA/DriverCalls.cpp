@@ -36,9 +36,11 @@ static std::string placeOf(Location loc) {
   return "unknown location";
 }
 
+Value DriverCalls::place() { return text(placeOf(loc)); }
+
 void DriverCalls::status(StringRef name, ArrayRef<Value> args) {
   Value result = call(name, args, b.getI32Type());
-  call("ringconv_cuda_check", {context, result, text(name), text(placeOf(loc))}, b.getI32Type());
+  call("ringconv_cuda_check", {context, result, text(name), place()}, b.getI32Type());
 }
 
 void DriverCalls::lowerMark(MarkOp op) {

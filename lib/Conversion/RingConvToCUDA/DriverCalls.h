@@ -27,6 +27,8 @@ protected:
   /// A call whose i32 result is a status of the driver or of NCCL, which is
   /// checked: the error names the rank, the call and the operation's location.
   void status(llvm::StringRef name, llvm::ArrayRef<mlir::Value> args);
+  /// "file:line:column" of the current location, as a text for errors.
+  mlir::Value place();
   /// Address of a constant text.
   mlir::Value text(llvm::StringRef text);
 

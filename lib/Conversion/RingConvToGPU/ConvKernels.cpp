@@ -41,19 +41,34 @@ static std::string describe(const ConvFamily &family, const Tile &tile, size_t l
   return copied ? text + ", operands copied into its layout" : text;
 }
 
+/// Null if no family takes the shape.
+static const ConvFamily *findFamily(const ConvShape &shape) {
+  const auto *found = llvm::find_if(families, [&](const ConvFamily *f) { return f->whyNot(shape).empty(); });
+  return found == std::end(families) ? nullptr : *found;
+}
+
+bool ringconv::doesEpilogues(LocalConvOp op, const GPUOptions &options) {
+  OpBuilder b(op);
+  std::string reason;
+  std::optional<ConvShape> shape = describeConv(b, op, reason);
+  const ConvFamily *family = shape && options.fast ? findFamily(*shape) : nullptr;
+  return !family || family->doesEpilogues; // plain kernels do
+}
+
 FailureOr<std::string> ringconv::selectConvKernel(LocalConvOp op, KernelModule &kernels, const GPUOptions &options,
-                                                  std::string &reason) {
+                                                  const Epilogue *epilogue, std::string &reason) {
   OpBuilder b(op);
   std::optional<ConvShape> whole = describeConv(b, op, reason);
   if (!whole)
     return failure();
-  const auto *found = llvm::find_if(families, [&](const ConvFamily *f) { return f->whyNot(*whole).empty(); });
-  if (found == std::end(families)) {
+  whole->epilogue = epilogue;
+  const ConvFamily *found = findFamily(*whole);
+  if (!found) {
     bool half = whole->element.isF16() || whole->element.isBF16();
     reason = (half ? implicitGemmF16 : implicitGemmFMA).whyNot(*whole);
     return failure();
   }
-  const ConvFamily &family = **found;
+  const ConvFamily &family = *found;
   if (splitDilatedInput(b, op.getLoc(), *whole).empty())
     return reason = "the phase of its dilated input is not known and its dilations have a common factor", failure();
   bool copied = family.prepare(op, kernels, *whole);

@@ -24,6 +24,8 @@ std::vector<ConvShape> splitDilatedInput(mlir::OpBuilder &b, mlir::Location loc,
 /// An algorithm.
 struct ConvFamily {
   llvm::StringLiteral name;
+  /// Whether its kernel does epilogues.
+  bool doesEpilogues;
   /// Why it does not take a shape; empty where it does.
   std::string (*whyNot)(const ConvShape &shape);
   /// Brings operands into the layout that it reads, by kernels in front of `op`; true

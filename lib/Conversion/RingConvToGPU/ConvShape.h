@@ -16,6 +16,8 @@
 
 namespace ringconv {
 
+struct Epilogue;
+
 /// One spatial dimension. Coordinates of the input are those of
 /// `ringconv.local_conv`: extended by the slabs.
 struct ConvDim {
@@ -74,6 +76,8 @@ struct ConvShape {
   /// Positions of one batch element (of all) follow each other in the result at
   /// one distance.
   bool densePositions = false, densePixels = false;
+  /// What is done to the result's elements; null for nothing.
+  const Epilogue *epilogue = nullptr;
 
   int64_t taps() const;
   /// Extended coordinate, in dimension `d`, of the first element of source `s`.
@@ -81,8 +85,6 @@ struct ConvShape {
   /// The dimension with slabs that source `s` is a slab of, -1 for the shard.
   static int64_t haloOf(size_t s) { return s == 0 ? -1 : int64_t(s - 1) / 2; }
   static bool isHigh(size_t s) { return s != 0 && (s - 1) % 2; }
-  /// True if no sum of strides times extents needs more than 31 bits.
-  bool fits32Bits() const;
 };
 
 /// The description of a memref whose dimensions have these numbers, after `leading`

@@ -2,6 +2,7 @@
 //
 // convert-ringconv-to-gpu.
 #include "../RingConvToLoops/Loops.h"
+#include "Epilogue.h"
 #include "Kernels.h"
 #include "Operations.h"
 #include "ringconv/Conversion/Passes.h"
@@ -36,16 +37,10 @@ struct ConvertRingConvToGPUPass : ringconv::impl::ConvertRingConvToGPUPassBase<C
       return signalPassFailure();
     }
     KernelModule kernels(getOperation());
-    SmallVector<Operation *> ops;
-    for (func::FuncOp func : getOperation().getOps<func::FuncOp>())
-      func.walk([&](Operation *op) {
-        if (isa<LocalConvOp, LocalPoolOp, linalg::LinalgOp, memref::CopyOp>(op) || isDeviceStore(op))
-          ops.push_back(op);
-      });
     if (getOperation().lookupSymbol("ringconv_cuda_pack"))
       makeBoxKernel(kernels);
-    for (Operation *op : ops)
-      if (failed(convert(op, kernels)))
+    for (func::FuncOp func : getOperation().getOps<func::FuncOp>())
+      if (failed(convert(func, kernels)))
         return signalPassFailure();
   }
 
@@ -56,12 +51,40 @@ private:
     return store && !store.getMemRef().getDefiningOp<memref::AllocaOp>();
   }
 
-  LogicalResult convert(Operation *op, KernelModule &kernels) {
+  GPUOptions kernelOptions() {
+    GPUOptions options{arch, fast};
+    if (!tile.empty())
+      options.tile = Tile{tile[0], tile[1], tile[2], tile[3], tile[4]};
+    return options;
+  }
+
+  LogicalResult convert(func::FuncOp func, KernelModule &kernels) {
+    auto epilogues = findEpilogues(func, [&](LocalConvOp conv) { return doesEpilogues(conv, kernelOptions()); });
+    SmallVector<Operation *> ops;
+    llvm::SetVector<Operation *> done; // by convolutions
+    for (auto &[conv, epilogue] : epilogues)
+      done.insert(epilogue.op);
+    func.walk([&](Operation *op) {
+      if (isa<LocalConvOp, LocalPoolOp, linalg::LinalgOp, memref::CopyOp>(op) || isDeviceStore(op))
+        if (!done.contains(op))
+          ops.push_back(op);
+    });
+    for (Operation *op : ops) {
+      auto *epilogue = epilogues.find(op);
+      if (failed(convert(op, kernels, epilogue == epilogues.end() ? nullptr : &epilogue->second)))
+        return failure();
+    }
+    for (Operation *op : done)
+      op->erase();
+    return success();
+  }
+
+  LogicalResult convert(Operation *op, KernelModule &kernels, const Epilogue *epilogue) {
     for (Value operand : op->getOperands())
       if (isa<TensorType>(operand.getType()))
         return op->emitOpError() << "must be bufferized first";
     if (auto conv = dyn_cast<LocalConvOp>(op))
-      return convertConv(conv, kernels), success();
+      return convertConv(conv, kernels, epilogue), success();
     if (auto pool = dyn_cast<LocalPoolOp>(op)) {
       markWork(pool, pool.getReportAttr());
       makePlainKernel(pool, kernels);
@@ -74,20 +97,17 @@ private:
     return makeKernel(cast<memref::StoreOp>(op), kernels), success();
   }
 
-  void convertConv(LocalConvOp op, KernelModule &kernels) {
+  void convertConv(LocalConvOp op, KernelModule &kernels, const Epilogue *epilogue) {
     markWork(op, op.getReportAttr());
-    GPUOptions options{arch, fast};
-    if (!tile.empty())
-      options.tile = Tile{tile[0], tile[1], tile[2], tile[3], tile[4]};
     std::string reason = "plain kernels were asked for";
     FailureOr<std::string> chosen = failure();
     if (fast)
-      chosen = selectConvKernel(op, kernels, options, reason);
+      chosen = selectConvKernel(op, kernels, kernelOptions(), epilogue, reason);
     if (failed(chosen)) {
-      makePlainKernel(op, kernels);
+      makePlainKernel(op, kernels, epilogue);
       chosen = "plain, one thread per element: " + reason;
     }
-    op.emitRemark() << "kernel: " << *chosen;
+    op.emitRemark() << "kernel: " << *chosen << (epilogue ? ", and what stands behind it elementwise" : "");
     op.erase();
   }
 };

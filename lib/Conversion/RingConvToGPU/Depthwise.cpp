@@ -56,13 +56,13 @@ Value Depthwise::widen(Value v) {
   return v.getType() == sumType ? v : arith::ExtFOp::create(k.b, k.loc, sumType, v).getResult();
 }
 
-/// A tap in padding reads the shard's first element instead, and adds nothing.
+/// A tap in padding reads its weights instead of an element, and adds nothing.
 Value Depthwise::addTap(const PixelInput &pixel, ArrayRef<Value> taps, Value sum) {
   InputElement from = input.element(pixel, input.tap(taps, k.constant(0), k.yes()));
-  Value x = load(k.select(from.reads, from.buffer, input.shard()), k.select(from.reads, from.offset, k.constant(0)),
-                 shape.element);
-  Value w =
-      load(filter.pointer, k.add(filter.row(feature, k.constant(0)), filter.step(k.constant(0), taps)), shape.element);
+  Value weights = k.add(filter.row(feature, k.constant(0)), filter.step(k.constant(0), taps));
+  Value x = load(k.select(from.reads, from.buffer, input.asBuffer(filter.pointer)),
+                 k.select(from.reads, from.offset, weights), shape.element);
+  Value w = load(filter.pointer, weights, shape.element);
   Value next = math::FmaOp::create(k.b, k.loc, widen(x), widen(w), sum);
   return k.select(from.reads, next, sum);
 }
@@ -126,4 +126,4 @@ static void make(LocalConvOp op, KernelModule &kernels, const ConvShape &shape, 
   Depthwise(op, kernels, shape).build();
 }
 
-const ConvFamily ringconv::depthwise = {"depthwise, in registers", whyNot, prepare, nullptr, make};
+const ConvFamily ringconv::depthwise = {"depthwise, in registers", true, whyNot, prepare, nullptr, make};

@@ -240,4 +240,4 @@ static SmallVector<TileOption> tilesFor(const ConvShape &) {
   return {{{128, 128, 64, 64, 4, 2}, 2, 0.55}, {{64, 64, 32, 32, 4, 4}, 4, 0.35}};
 }
 
-const ConvFamily ringconv::filterGradientF16 = {"filter gradient on tensor cores", whyNot, prepare, tilesFor, make};
+const ConvFamily ringconv::filterGradientF16 = {"filter gradient on tensor cores", false, whyNot, prepare, tilesFor, make};

@@ -128,5 +128,5 @@ static SmallVector<TileOption> tilesFor(const ConvShape &shape) {
 
 static bool readsInPlace(LocalConvOp, KernelModule &, ConvShape &) { return false; }
 
-const ConvFamily ringconv::gatherGemmFMA = {"matrix product by fused multiply-adds, any window", whyNot, readsInPlace,
+const ConvFamily ringconv::gatherGemmFMA = {"matrix product by fused multiply-adds, any window", false, whyNot, readsInPlace,
                                             tilesFor, make};

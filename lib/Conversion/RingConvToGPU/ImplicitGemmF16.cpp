@@ -160,6 +160,8 @@ SmallVector<Value> ImplicitGemmF16::compute(Value slot, ValueRange sums) {
 /// Lane l holds rows l / 4 and l / 4 + 8 of each 16x8 product, and of each 32
 /// output features the eight from 8 * (l % 4) on.
 void ImplicitGemmF16::store(ArrayRef<Value> sums) {
+  Value nan = meetsNaN(k, shape, sums);
+  output.leaveOutEpilogueIf(nan);
   Value row = k.add(k.add(at.firstPixel, at.warpM), k.shiftRight(at.lane, 2));
   Value column = k.add(k.add(at.firstFeature, at.warpN), k.mul(k.bitAnd(at.lane, 3), 8));
   Value groupOutput = filter.firstOutput(at.group);
@@ -175,7 +177,7 @@ void ImplicitGemmF16::store(ArrayRef<Value> sums) {
         }
     });
   }
-  repairPadding(k, op, shape, input, sums, {row, 1, 8, tile.warpM / 8}, {column, kChunk, 32, tile.warpN / 4},
+  repairPadding(k, op, shape, input, nan, {row, 1, 8, tile.warpM / 8}, {column, kChunk, 32, tile.warpN / 4},
                 filter.outputs, groupOutput);
 }
 
@@ -224,4 +226,4 @@ static SmallVector<TileOption> tilesFor(const ConvShape &) {
   };
 }
 
-const ConvFamily ringconv::implicitGemmF16 = {"matrix product on tensor cores", whyNot, prepare, tilesFor, make};
+const ConvFamily ringconv::implicitGemmF16 = {"matrix product on tensor cores", true, whyNot, prepare, tilesFor, make};

@@ -153,8 +153,10 @@ void ImplicitGemmFMA::build() {
   SmallVector<Value> sums = pipeline.run(
       walk, product.zeros(), [&](ValueRange state, Value live, Value slot) { fill(walk.at(state, live), slot); },
       [&](Value slot, ValueRange now) { return product.compute(pipeline.memory(), slot, now); });
+  Value nan = meetsNaN(k, shape, sums);
+  output.leaveOutEpilogueIf(nan);
   product.store(output, filter, sums);
-  repairPadding(k, op, shape, input, sums, product.pixels(), product.features(), filter.outputs,
+  repairPadding(k, op, shape, input, nan, product.pixels(), product.features(), filter.outputs,
                 filter.firstOutput(at.group));
   launchTiles(k, shape, tile, pipeline.bytes());
 }
@@ -213,4 +215,4 @@ static SmallVector<TileOption> tilesFor(const ConvShape &shape) {
   return options;
 }
 
-const ConvFamily ringconv::implicitGemmFMA = {"matrix product by fused multiply-adds", whyNot, prepare, tilesFor, make};
+const ConvFamily ringconv::implicitGemmFMA = {"matrix product by fused multiply-adds", true, whyNot, prepare, tilesFor, make};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "InputReader.h"
+#include "HostNumbers.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
@@ -19,6 +20,7 @@ InputReader::InputReader(KernelCode &k, const ConvShape &shape) : k(k), shape(sh
     if (s == 0 || !isConstantIntValue(ConvShape::isHigh(s) ? dim->high : dim->low, 0))
       addSource(s);
   }
+  HostNumbers h{k.kernel.host, k.loc};
   Value batch = k.number(shape.batch);
   positionCount = k.constant(1);
   for (const ConvDim &dim : shape.dims) {
@@ -26,7 +28,8 @@ InputReader::InputReader(KernelCode &k, const ConvShape &shape) : k(k), shape(sh
     d.outputs = k.number(dim.outputs);
     d.offset = k.number(dim.offset);
     d.validBegin = k.number(dim.validBegin);
-    d.validCount = k.sub(k.number(dim.validEnd), d.validBegin);
+    // A rank all of whose windows lie in padding may have an end before the begin.
+    d.validCount = k.number(h.max(h.sub(dim.validEnd, dim.validBegin), h.constant(0)));
     if (dim.tapCount)
       d.tapCount = k.number(dim.tapCount);
     if (dim.halo >= 0) {
@@ -170,9 +173,9 @@ TapInput InputReader::tap(ValueRange taps, Value features, Value live) {
 }
 
 /// Buffers are chosen among as memrefs of one type.
-Value InputReader::open(const Source &source) {
+Value InputReader::asBuffer(Value pointer) {
   auto type = MemRefType::get({ShapedType::kDynamic}, shape.element);
-  return sources.size() == 1 ? source.pointer : memref::CastOp::create(k.b, k.loc, type, source.pointer).getResult();
+  return sources.size() == 1 ? pointer : memref::CastOp::create(k.b, k.loc, type, pointer).getResult();
 }
 
 InputElement InputReader::element(const PixelInput &pixel, const TapInput &tap) {

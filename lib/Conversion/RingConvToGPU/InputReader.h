@@ -63,8 +63,8 @@ public:
   /// words: for kernels whose taps differ by thread. Not read unless `exists`.
   InputElement element(mlir::Value batch, mlir::ValueRange at, mlir::Value feature, mlir::Value exists);
 
-  /// The shard's memory, as elements have it.
-  mlir::Value shard() { return open(sources[0]); }
+  /// Other memory in the type that elements' buffers have.
+  mlir::Value asBuffer(mlir::Value pointer);
   /// Number of pixels, and of those of one batch element.
   mlir::Value pixels() const { return pixelCount; }
   mlir::Value positions() const { return positionCount; }
@@ -96,7 +96,7 @@ private:
   Flags validTaps(size_t d, mlir::Value first);
   Flags tapsIn(const Source &source, size_t d, mlir::Value first);
   mlir::Value isIn(const Source &source, size_t d, mlir::Value at);
-  mlir::Value open(const Source &source);
+  mlir::Value open(const Source &source) { return asBuffer(source.pointer); }
 
   KernelCode &k;
   const ConvShape &shape;

@@ -113,12 +113,17 @@ private:
   bool launched = false;
 };
 
+struct Epilogue;
+
 /// The seam. The name of the kernel chosen, for a remark, or why there is none.
+/// `epilogue` may be null.
 mlir::FailureOr<std::string> selectConvKernel(LocalConvOp op, KernelModule &kernels, const GPUOptions &options,
-                                              std::string &reason);
+                                              const Epilogue *epilogue, std::string &reason);
+/// Whether the kernel that will be chosen does epilogues.
+bool doesEpilogues(LocalConvOp op, const GPUOptions &options);
 
 /// Plain kernels, for every form.
-void makePlainKernel(LocalConvOp op, KernelModule &kernels);
+void makePlainKernel(LocalConvOp op, KernelModule &kernels, const Epilogue *epilogue);
 void makePlainKernel(LocalPoolOp op, KernelModule &kernels);
 
 } // namespace ringconv

@@ -20,8 +20,9 @@ static std::optional<int64_t> positionsOf(const ConvShape &shape) {
 }
 
 OutputWriter::OutputWriter(KernelCode &k, const ConvShape &shape, InputReader &input, int64_t width)
-    : k(k), shape(shape), input(input), width(width), sumType(accumulationType(shape.element)),
-      pointer(k.pointer(shape.output.buffer)), base(k.number(shape.output.offset)), batch(k.number(shape.output.batch)),
+    : k(k), shape(shape), input(input), epilogue(k, shape, input), width(width),
+      sumType(accumulationType(shape.element)), pointer(k.pointer(shape.output.buffer)),
+      base(k.number(shape.output.offset)), batch(k.number(shape.output.batch)),
       feature(k.number(shape.output.feature)) {
   for (OpFoldResult stride : shape.output.spatial)
     spatial.push_back(k.number(stride));
@@ -113,17 +114,28 @@ void OutputWriter::storeAt(Value values, Value offset) {
                           llvm::MaybeAlign(std::min<int64_t>(bytes, 16)));
 }
 
+Value OutputWriter::applyEpilogue(Value values, const OutputPlace &place) {
+  Value applied = epilogue.apply(values, place);
+  return withoutEpilogue ? k.select(withoutEpilogue, values, applied) : applied;
+}
+
+/// Value `i` at a place of its own.
+void OutputWriter::storeOne(Value values, int64_t i, const OutputPlace &place) {
+  Value v = vector::ExtractOp::create(k.b, k.loc, values, i);
+  Value one = vector::BroadcastOp::create(k.b, k.loc, VectorType::get({1}, shape.result), v);
+  v = vector::ExtractOp::create(k.b, k.loc, applyEpilogue(one, place), 0);
+  memref::StoreOp::create(k.b, k.loc, v, pointer, k.unsignedIndex(place.offset));
+}
+
 void OutputWriter::storeFeatures(Value m, ValueRange parts) {
   Value values = finish(join(k, parts));
   k.when(k.within(m, input.pixels()), [&] {
     Value offset = k.add(pixelOffset(m), k.mul(first, feature));
     if (wholeFeatures)
-      return storeAt(values, offset);
+      return storeAt(applyEpilogue(values, {m, first, offset, true}), offset);
     for (int64_t i = 0; i < width; ++i)
-      k.when(k.within(k.add(inGroup, i), outputs), [&] {
-        Value v = vector::ExtractOp::create(k.b, k.loc, values, i);
-        memref::StoreOp::create(k.b, k.loc, v, pointer, k.unsignedIndex(k.add(offset, k.mul(feature, i))));
-      });
+      k.when(k.within(k.add(inGroup, i), outputs),
+             [&] { storeOne(values, i, {m, k.add(first, i), k.add(offset, k.mul(feature, i)), true}); });
   });
 }
 
@@ -131,7 +143,7 @@ OutputWriter::Places OutputWriter::places(Value m) {
   Places result;
   for (int64_t i = 0; i < (wholePixels ? 1 : width); ++i) {
     Value pixel = k.add(m, i);
-    result.push_back({k.within(pixel, input.pixels()), pixelOffset(pixel)});
+    result.push_back({k.within(pixel, input.pixels()), pixel, pixelOffset(pixel)});
   }
   return result;
 }
@@ -140,10 +152,9 @@ void OutputWriter::storePixels(const Places &places, Value sums) {
   Value values = finish(sums), at = k.mul(first, feature);
   for (auto [i, place] : llvm::enumerate(places))
     k.when(place.exists, [&, i = i, place = place] {
-      Value offset = k.add(place.offset, at);
+      OutputPlace here{place.pixel, first, k.add(place.offset, at), false};
       if (wholePixels)
-        return storeAt(values, offset);
-      Value v = vector::ExtractOp::create(k.b, k.loc, values, i);
-      memref::StoreOp::create(k.b, k.loc, v, pointer, k.unsignedIndex(offset));
+        return storeAt(applyEpilogue(values, here), here.offset);
+      storeOne(values, i, here);
     });
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How a matrix-product kernel ends: bias, one rounding, and stores of several
-// values at once, either output features of a pixel or pixels of a feature.
+// How a matrix-product kernel ends: bias, one rounding, the epilogue, and stores of
+// several values at once, either output features of a pixel or pixels of a feature.
 #ifndef RINGCONV_LIB_CONVERSION_RINGCONVTOGPU_OUTPUTWRITER_H
 #define RINGCONV_LIB_CONVERSION_RINGCONVTOGPU_OUTPUTWRITER_H
 
-#include "InputReader.h"
+#include "EpilogueReader.h"
 
 #include <utility>
 
@@ -19,6 +19,9 @@ public:
 
   /// Writes `offset` elements further on.
   void moveBy(mlir::Value offset) { base = k.add(base, offset); }
+
+  /// Where `condition` (i1) holds, what is stored from here on is without the epilogue.
+  void leaveOutEpilogueIf(mlir::Value condition) { withoutEpilogue = condition; }
 
   /// Runs `body`, which stores sums of the `count` features from `feature` on.
   /// Features are numbers within the group, of which there are `outputs`;
@@ -36,7 +39,7 @@ public:
   /// `width` pixels: whether they exist, and where they are. One entry if they
   /// are stored at once.
   struct Place {
-    mlir::Value exists, offset;
+    mlir::Value exists, pixel, offset;
   };
   using Places = llvm::SmallVector<Place>;
   /// Those from `m` on, a multiple of `width`.
@@ -48,12 +51,16 @@ private:
   mlir::Value loadBias(int64_t count);
   mlir::Value pixelOffset(mlir::Value m);
   mlir::Value finish(mlir::Value sums);
+  mlir::Value applyEpilogue(mlir::Value values, const OutputPlace &place);
   void storeAt(mlir::Value values, mlir::Value offset);
+  void storeOne(mlir::Value values, int64_t i, const OutputPlace &place);
   mlir::VectorType vectorOf(mlir::Type element) const { return mlir::VectorType::get({width}, element); }
 
   KernelCode &k;
   const ConvShape &shape;
   InputReader &input;
+  EpilogueReader epilogue;
+  mlir::Value withoutEpilogue;
   int64_t width;
   mlir::Type sumType;
   mlir::Value pointer, base, batch, feature, bias, biasStride;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "PaddingRepair.h"
 #include "../RingConvToLoops/PlainElements.h"
+#include "Epilogue.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -54,12 +55,18 @@ static Value at(KernelCode &k, const ThreadShare &share, Value i) {
   return k.add(share.first, k.add(k.mul(k.div(i, share.run), share.distance), k.rem(i, share.run)));
 }
 
-void ringconv::repairPadding(KernelCode &k, LocalConvOp op, const ConvShape &shape, InputReader &input, ValueRange sums,
-                             const ThreadShare &pixels, const ThreadShare &features, Value outputs, Value firstOutput) {
+Value ringconv::meetsNaN(KernelCode &k, const ConvShape &shape, ValueRange sums) {
   if (llvm::all_of(shape.dims, [](const ConvDim &dim) { return dim.readsOnlyElements(); }))
+    return {};
+  return isNaN(k.b, k.loc, sumOf(k, sums));
+}
+
+void ringconv::repairPadding(KernelCode &k, LocalConvOp op, const ConvShape &shape, InputReader &input, Value nan,
+                             const ThreadShare &pixels, const ThreadShare &features, Value outputs, Value firstOutput) {
+  if (!nan)
     return;
   Value result = k.kernel.passBuffer(op.getInit());
-  k.when(isNaN(k.b, k.loc, sumOf(k, sums)), [&] {
+  k.when(nan, [&] {
     k.loop(k.constant(0), k.constant(pixels.count * features.count), {}, [&](Value i, ValueRange) {
       Value m = at(k, pixels, k.div(i, features.count)), f = at(k, features, k.rem(i, features.count));
       k.when(k.bitAnd(k.within(m, input.pixels()), k.within(f, outputs)), [&] {
@@ -70,6 +77,8 @@ void ringconv::repairPadding(KernelCode &k, LocalConvOp op, const ConvShape &sha
           y[dimOf(op.getOutputDims(), d)] =
               k.unsignedIndex(k.add(k.mul(place[d + 1], dim.outputStep), dim.firstOutput));
         repairIfNaN(k.kernel, op, memref::LoadOp::create(k.b, k.loc, result, y), y);
+        if (shape.epilogue)
+          applyEpilogueAt(k.kernel, *shape.epilogue, result, y);
       });
       return SmallVector<Value>();
     });

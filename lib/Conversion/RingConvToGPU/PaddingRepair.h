@@ -19,9 +19,12 @@ struct ThreadShare {
   int64_t run, distance, count;
 };
 
-/// `firstOutput` is the group's first output feature, `outputs` their number.
-/// Stands behind the stores of `sums`. Nothing where no tap can lie in padding.
-void repairPadding(KernelCode &k, LocalConvOp op, const ConvShape &shape, InputReader &input, mlir::ValueRange sums,
+/// Whether this thread meets NaN (i1); null where no tap can lie in padding. What it
+/// then stores must be without the epilogue, which repairPadding applies.
+mlir::Value meetsNaN(KernelCode &k, const ConvShape &shape, mlir::ValueRange sums);
+/// Behind the stores, if `nan` is not null: repairs where it holds. `firstOutput` is
+/// the group's first output feature, `outputs` their number.
+void repairPadding(KernelCode &k, LocalConvOp op, const ConvShape &shape, InputReader &input, mlir::Value nan,
                    const ThreadShare &pixels, const ThreadShare &features, mlir::Value outputs,
                    mlir::Value firstOutput);
 

@@ -3,6 +3,7 @@
 // One thread per element of the result, for any form. The sums are those of the
 // host's plain loops, in the same order.
 #include "Elements.h"
+#include "Epilogue.h"
 #include "Kernels.h"
 
 #include "../RingConvToLoops/PlainElements.h"
@@ -14,7 +15,8 @@ using namespace ringconv;
 
 /// A kernel with a copy of the operation inside, on what was passed, which says
 /// how an element is made and goes when that is done.
-template <typename Plain, typename OpTy> static void makeKernel(OpTy op, KernelModule &kernels, StringRef name) {
+template <typename Plain, typename OpTy>
+static void makeKernel(OpTy op, KernelModule &kernels, StringRef name, const Epilogue *epilogue = nullptr) {
   KernelBuilder kernel(kernels, op, name);
   IRMapping map;
   for (Value operand : op->getOperands())
@@ -23,11 +25,13 @@ template <typename Plain, typename OpTy> static void makeKernel(OpTy op, KernelM
   forEachElement(kernel, op.getInit(), [&](Loops &l, ArrayRef<Value> y) {
     Plain(l, inside).element(y);
     inside.erase();
+    if (epilogue)
+      applyEpilogueAt(kernel, *epilogue, kernel.passBuffer(op.getInit()), y);
   });
 }
 
-void ringconv::makePlainKernel(LocalConvOp op, KernelModule &kernels) {
-  makeKernel<PlainConv>(op, kernels, "conv_plain");
+void ringconv::makePlainKernel(LocalConvOp op, KernelModule &kernels, const Epilogue *epilogue) {
+  makeKernel<PlainConv>(op, kernels, "conv_plain", epilogue);
 }
 void ringconv::makePlainKernel(LocalPoolOp op, KernelModule &kernels) {
   makeKernel<PlainPool>(op, kernels, "pool_plain");

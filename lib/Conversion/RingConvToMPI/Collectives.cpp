@@ -84,15 +84,11 @@ Value MPICalls::allocate(ArrayRef<Value> sizes, Type element) {
   return memref::AllocOp::create(b, loc, MemRefType::get({ShapedType::kDynamic}, element), count);
 }
 
-Value MPICalls::view(Value buffer, ArrayRef<Value> sizes, ArrayRef<int64_t> reverse, ArrayRef<int64_t> repeat) {
+Value MPICalls::view(Value buffer, ArrayRef<Value> sizes, ArrayRef<int64_t> reverse) {
   int64_t rank = sizes.size();
   SmallVector<Value> strides(rank);
   Value stride = index(1), offset = index(0);
   for (int64_t d = rank - 1; d >= 0; --d) {
-    if (llvm::is_contained(repeat, d)) { // one element
-      strides[d] = index(0);
-      continue;
-    }
     strides[d] = stride;
     if (llvm::is_contained(reverse, d)) {
       Value last = arith::SubIOp::create(b, loc, sizes[d], index(1));

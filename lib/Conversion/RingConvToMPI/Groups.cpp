@@ -37,8 +37,6 @@ void MPICalls::postSend(SendOp op, IRMapping &map, Pieces &pieces) {
 void MPICalls::postRecv(RecvOp op, IRMapping &map, Pieces &pieces) {
   Value data = map.lookupOrDefault(op.getData()), from = rankOf(map.lookupOrDefault(op.getPeer()));
   SmallVector<Value> sizes = sizesOf(data);
-  for (int64_t d : op.getRepeat())
-    sizes[d] = index(1);
   Value buffer = allocate(sizes, cast<MemRefType>(data.getType()).getElementType());
   auto request = mpi::RequestType::get(b.getContext());
   auto recv = mpi::IRecvOp::create(b, loc, Type(), request, buffer, tag, from, world);
@@ -140,7 +138,7 @@ void MPICalls::unpack(Block &from, IRMapping &map, ArrayRef<Piece> &pieces) {
       pieces = pieces.drop_front();
     } else if (auto recv = dyn_cast<RecvOp>(op)) {
       Value data = map.lookupOrDefault(recv.getData());
-      copy(view(pieces.front().buffer, sizesOf(data), recv.getReverse(), recv.getRepeat()), data);
+      copy(view(pieces.front().buffer, sizesOf(data), recv.getReverse()), data);
       pieces = pieces.drop_front();
     } else if (isa<scf::YieldOp>(op) || (isa<scf::ForOp>(op) && hasPieces(&op))) {
       continue; // a loop has completed its own

@@ -39,9 +39,8 @@ private:
   mlir::Value allocate(llvm::ArrayRef<mlir::Value> sizes, mlir::Type element);
   llvm::SmallVector<mlir::Value> sizesOf(mlir::Value memref);
   /// The buffer as a row-major box of `sizes`, along `reverse` from the last
-  /// element, along `repeat` the same element again and again.
-  mlir::Value view(mlir::Value buffer, llvm::ArrayRef<mlir::Value> sizes, llvm::ArrayRef<int64_t> reverse = {},
-                   llvm::ArrayRef<int64_t> repeat = {});
+  /// element.
+  mlir::Value view(mlir::Value buffer, llvm::ArrayRef<mlir::Value> sizes, llvm::ArrayRef<int64_t> reverse = {});
   void copy(mlir::Value from, mlir::Value to);
   /// Rank of a position in the mesh, as i32.
   mlir::Value rankOf(mlir::Value position);

@@ -123,12 +123,9 @@ void RuntimeCalls::lowerSend(SendOp op) {
 void RuntimeCalls::lowerRecv(RecvOp op) {
   auto type = cast<MemRefType>(op.getData().getType());
   Value data, shape = describe(op.getData(), op.getReverse(), makeScratch(2 * type.getRank()), data);
-  int64_t repeat = 0;
-  for (int64_t d : op.getRepeat())
-    repeat |= int64_t(1) << d;
   call("ringconv_rt_recv",
        {context, i64(exchangeAttr(op)), toI64(op.getPeer()), data, i64(elementBytes(type.getElementType())),
-        i64(type.getRank()), shape, i64(repeat)},
+        i64(type.getRank()), shape, i64(0)},
        b.getI32Type());
 }
 

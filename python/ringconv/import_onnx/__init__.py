@@ -7,7 +7,7 @@
 """
 from ..network import ImportFailure
 from ..network.files import Imported
-from . import elementwise, normalize, reduce, resize, shapes, windows  # noqa: F401, register their operators
+from . import control, elementwise, normalize, reduce, resize, shapes, windows  # noqa: F401, register their operators
 from . import model as _model
 from .importer import HANDLERS, Importer
 
@@ -19,11 +19,12 @@ def operators():
     return sorted(HANDLERS)
 
 
-def import_model(model, shapes=None, mesh=None, shardings=None, inline=False):
+def import_model(model, shapes=None, mesh=None, shardings=None, inline=False, constants=None):
     """model: a path or an `onnx.ModelProto`. shapes: input name -> sizes, for
     inputs with symbolic sizes. mesh: axis name -> extent. shardings: input name
     -> per dimension a list of axis names. inline: weights are constants of the
-    text, as resources, and no parameters. Raises ImportFailure with one line."""
+    text, as resources, and no parameters. constants: input name -> number, for scalar
+    inputs that are known now. Raises ImportFailure with one line."""
     if not hasattr(model, "graph"):
         model = _model.load(model)
     mesh = mesh or {}
@@ -33,7 +34,7 @@ def import_model(model, shapes=None, mesh=None, shardings=None, inline=False):
             if axis not in mesh:
                 raise ImportFailure(f"--shard: {name}: the mesh has no axis {axis}")
         attributes[name] = _sharding_attribute(name, dims)
-    importer = Importer(model, shapes or {}, attributes)
+    importer = Importer(model, shapes or {}, attributes, constants or {})
     results, names = importer.run()
     axes = ", ".join(f'"{axis}" = {extent}' for axis, extent in mesh.items())
     text = importer.program.text(f"<[{axes}]>" if mesh else None, results, names, inline)

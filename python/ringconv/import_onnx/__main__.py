@@ -27,6 +27,13 @@ def _sizes(word, value):
         raise ImportFailure(f"--shape: '{word}', expected NAME=1x3x640x960") from None
 
 
+def _number(word, value):
+    try:
+        return float(value)
+    except ValueError:
+        raise ImportFailure(f"--constant: '{word}', expected NAME=NUMBER") from None
+
+
 def _mesh(text):
     mesh = {}
     for word in text.split(",") if text else []:
@@ -47,6 +54,8 @@ def _parse(arguments):
                         help="per dimension the axis that cuts it, a+b for two, nothing for none: input=,,,sp")
     parser.add_argument("--shape", action="append", default=[], metavar="INPUT=1x3x640x960",
                         help="sizes of an input whose sizes the model leaves open")
+    parser.add_argument("--constant", action="append", default=[], metavar="INPUT=NUMBER",
+                        help="a scalar input that is known now")
     return parser.parse_args(arguments)
 
 
@@ -56,7 +65,7 @@ def main(arguments=None):
         imported = import_model(
             args.model, _named("--shape", args.shape, _sizes), _mesh(args.mesh),
             _named("--shard", args.shard, lambda _, v: [[a for a in d.split("+") if a] for d in v.split(",")]),
-            inline=args.weights == "inline")
+            inline=args.weights == "inline", constants=_named("--constant", args.constant, _number))
         files.write(args.output, imported, args.weights == "inline")
     except (ImportFailure, OSError) as failure:
         print(f"import_onnx: {failure}", file=sys.stderr)

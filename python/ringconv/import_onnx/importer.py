@@ -86,16 +86,17 @@ def label_of(proto):
 
 class Importer:
 
-    def __init__(self, model, shapes, shardings):
+    def __init__(self, model, shapes, shardings, constants):
         self.model = model
         self.opset = onnx_model.opset_of(model)
         self.program = Program()
-        self.values = dict(onnx_model.initializers_of(model))
+        self.values = dict(onnx_model.initializers_of(model.graph))
         self.users = {}  # value name -> nodes that read it
         self.producers = {}  # value name -> node that makes it
         self.done = set()  # ids of nodes that were converted, or whose work another one did
         self.padded = {}  # tensor name -> (what was padded, {dim: (low, high, mode)})
-        inputs = onnx_model.inputs_of(model, shapes)
+        inputs = onnx_model.inputs_of(model, shapes, constants)
+        self.values.update(onnx_model.constants_of(model, constants))
         unknown = set(shardings) - {name for name, _, _ in inputs}
         if unknown:
             raise ImportFailure(f"--shard: no input is called {sorted(unknown)[0]}; the inputs are "
@@ -103,14 +104,14 @@ class Importer:
         for name, shape, dtype in inputs:
             self.values[name] = self.program.argument(name, shape, dtype, shardings.get(name, lambda s: [])(shape))
 
-    def fold_constants(self):
+    def fold_constants(self, graph):
         """What follows from initializers alone, so that handlers can look at
         operands of later nodes."""
         rest = []
-        for node in self.model.graph.node:
+        for node in graph.node:
             inputs = [n for n in node.input if n]
             known = all(isinstance(self.values.get(n), Const) for n in inputs)
-            if node.domain in ("", "ai.onnx") and known and (inputs or node.op_type == "Constant"):
+            if known and (inputs or node.op_type == "Constant") and onnx_model.can_evaluate(node):
                 self.evaluate(node)
             else:
                 rest.append(node)
@@ -133,18 +134,22 @@ class Importer:
                 self.values[name] = value
 
     def run(self):
-        nodes = self.fold_constants()
+        self.convert_graph(self.model.graph)
+        return self.finish()
+
+    def convert_graph(self, graph):
+        """The nodes of the model, or of a loop's body whose inputs are bound."""
+        nodes = self.fold_constants(graph)
         for node in nodes:
-            for name in node.input:
+            for name in onnx_model.names_read(node):
                 self.users.setdefault(name, []).append(node)
             for name in node.output:
                 self.producers[name] = node
-        for output in self.model.graph.output:
+        for output in graph.output:
             self.users.setdefault(output.name, []).append(None)
         for node in nodes:
             if id(node) not in self.done:
                 self.convert(node)
-        return self.finish()
 
     def convert(self, node):
         self.done.add(id(node))
@@ -152,7 +157,7 @@ class Importer:
         if node.domain not in ("", "ai.onnx") or node.op_type not in HANDLERS:
             raise ImportFailure(f"{label_of(node)}: operator is not supported")
         known = all(isinstance(self.values.get(n), Const) for n in node.input if n)
-        if known and any(node.input):
+        if known and any(node.input) and onnx_model.can_evaluate(node):
             self.evaluate(node)
             return
         try:

@@ -24,10 +24,24 @@ def opset_of(model):
     return versions[0] if versions else 1
 
 
-def inputs_of(model, shapes):
-    """(name, shape, dtype) of the inputs that are not initializers; `shapes`
-    replaces what the model says and has to where a size is not a number."""
-    initial = {t.name for t in model.graph.initializer}
+def constants_of(model, numbers):
+    """Scalar inputs that have been given a number."""
+    inputs, constants = {v.name: v for v in model.graph.input}, {}
+    for name, number in numbers.items():
+        if name not in inputs:
+            raise ImportFailure(f"--constant: no input is called {name}; the inputs are {', '.join(inputs)}")
+        kind = inputs[name].type.tensor_type
+        if len(kind.shape.dim):
+            raise ImportFailure(f"--constant: {name} has {len(kind.shape.dim)} dimensions, expected a scalar")
+        constants[name] = Const(np.array(number, helper.tensor_dtype_to_np_dtype(kind.elem_type)), name)
+    return constants
+
+
+def inputs_of(model, shapes, constants):
+    """(name, shape, dtype) of the inputs that are neither initializers nor in
+    `constants`; `shapes` replaces what the model says and has to where a size is not
+    a number."""
+    initial = {t.name for t in model.graph.initializer}.union(constants)
     found = []
     for value in model.graph.input:
         if value.name in initial:
@@ -51,11 +65,24 @@ def inputs_of(model, shapes):
     return found
 
 
-def initializers_of(model):
-    constants = {t.name: Const(numpy_helper.to_array(t), t.name) for t in model.graph.initializer}
-    if model.graph.sparse_initializer:
+def initializers_of(graph):
+    constants = {t.name: Const(numpy_helper.to_array(t), t.name) for t in graph.initializer}
+    if graph.sparse_initializer:
         raise ImportFailure("sparse initializers are not supported")
     return constants
+
+
+def names_read(node):
+    """Inputs of a node, and what its bodies read from outside."""
+    names = list(node.input)
+    for body in [a.g for a in node.attribute if a.type == onnx.AttributeProto.GRAPH]:
+        made = {v.name for v in [*body.input, *body.initializer]}.union(*(inner.output for inner in body.node))
+        names += [name for inner in body.node for name in names_read(inner) if name not in made]
+    return names
+
+
+def can_evaluate(node):
+    return node.domain in ("", "ai.onnx") and not any(a.type == onnx.AttributeProto.GRAPH for a in node.attribute)
 
 
 def evaluate(node, constants, opset):

@@ -281,15 +281,50 @@ class Program:
             f"tensor.concat dim({axis}) {', '.join(v.name for v in values)} : "
             f"({', '.join(v.type for v in values)}) -> {tensor_type(shape, values[0].dtype)}")
 
+    # ---- loops ----
+    def part(self, x, axis, index):
+        """Element `index`, an index of the program, of dimension `axis`, which stays
+        with size 1."""
+        offsets, sizes, ones = _one_of(x.shape, axis, index)
+        return self.emit(sizes, x.dtype, [x], f"tensor.extract_slice {x.name}{offsets} {sizes} {ones} : {x.type} to "
+                         f"{tensor_type(sizes, x.dtype)}")
+
+    def with_part(self, x, axis, index, part):
+        """x with `part` as that element."""
+        offsets, sizes, ones = _one_of(x.shape, axis, index)
+        return self.emit(x.shape, x.dtype, [part, x], f"tensor.insert_slice {part.name} into {x.name}{offsets} {sizes} "
+                         f"{ones} : {part.type} into {x.type}")
+
+    def loop(self, count, inits, body):
+        """`scf.for` over 0, …, count - 1: body(index, carried) gives the tensors that
+        the next round gets (the first gets `inits`), and pairs of an axis and a
+        tensor of size 1 there. What the last round gives, and for each pair the
+        tensors of all rounds one behind the other."""
+        bounds = [self.emit((), np.int64, [], f"arith.constant {n} : index") for n in (0, count, 1)]
+        first, known = len(self.ops), dict(self.parameters)
+        index, carried = self.new((), np.int64).name, [self.new(t.shape, t.dtype) for t in inits]
+        yielded, parts = body(index, carried)
+        wholes = [self.new([*p.shape[:axis], count, *p.shape[axis + 1:]], p.dtype) for axis, p in parts]
+        yielded = yielded + [self.with_part(w, axis, index, p) for w, (axis, p) in zip(wholes, parts)]
+        inner, self.ops = self.ops[first:], self.ops[:first]
+        inner, live = _live(inner, {y.name for y in yielded})
+        carried, inits = carried + wholes, inits + [self.empty(w.shape, w.dtype) for w in wholes]
+        # Constants of the body are not seen behind it; arguments are.
+        self.parameters = {k: v for k, v in self.parameters.items() if k in known or v[1].name.startswith("%arg")}
+        results = [self.new(t.shape, t.dtype) for t in inits]
+        types = ", ".join(t.type for t in inits)
+        pairs = ", ".join(f"{c.name} = {i.name}" for c, i in zip(carried, inits))
+        lines = [line for text in _texts(inner) for line in text.split("\n")]
+        text = (f"{', '.join(r.name for r in results)} = scf.for {index} = {bounds[0].name} to {bounds[1].name} step "
+                f"{bounds[2].name} iter_args({pairs}) -> ({types}) {{\n" + "".join(f"    {line}\n" for line in lines) +
+                f"    scf.yield {', '.join(y.name for y in yielded)} : {types}\n  }}")
+        operands = [v.name for v in [*bounds, *inits]]
+        self.ops.append(_Op([r.name for r in results], operands + sorted(live), text, self.location))
+        return results
+
     # ---- text ----
     def remove_dead(self, results):
-        live = {r.name for r in results}
-        kept = []
-        for op in reversed(self.ops):
-            if live.intersection(op.results):
-                live.update(op.operands)
-                kept.append(op)
-        self.ops = kept[::-1]
+        self.ops, live = _live(self.ops, {r.name for r in results})
         self.arguments = [a for a in self.arguments if a.data is None or a.tensor.name in live]
 
     def text(self, mesh, results, names, inline=False):
@@ -303,12 +338,7 @@ class Program:
         lines.append(f"func.func @main(\n    {arguments})\n    -> ({types}) {{")
         lines += [f"  {a.tensor.name} = arith.constant dense_resource<w{n}> : {a.tensor.type}"
                   for n, a in enumerate(constants)]
-        location = None
-        for op in self.ops:
-            if op.location != location:
-                lines.append(f"  // {op.location}")
-                location = op.location
-            lines.append("  " + op.text)
+        lines += ["  " + text for text in _texts(self.ops)]
         lines.append(f"  return {', '.join(r.name for r in results)} : {', '.join(r.type for r in results)}")
         text = "\n".join(lines) + "\n}\n"
         return text + _resources(constants) if constants else text
@@ -316,6 +346,32 @@ class Program:
     def weights(self):
         """Name -> data of the parameters, in the order of the arguments."""
         return {a.weight: a.data for a in self.arguments if a.data is not None}
+
+
+def _live(ops, live):
+    """The operations that `live` names need, and all names they use."""
+    live, kept = set(live), []
+    for op in reversed(ops):
+        if live.intersection(op.results):
+            live.update(op.operands)
+            kept.append(op)
+    return kept[::-1], live
+
+
+def _texts(ops):
+    """Of each operation, after a comment wherever another node begins."""
+    location = None
+    for op in ops:
+        if op.location != location:
+            yield f"// {op.location}"
+            location = op.location
+        yield op.text
+
+
+def _one_of(shape, axis, index):
+    """Offsets, sizes and strides of a slice that is one element of a dimension."""
+    offsets = ", ".join(index if d == axis else "0" for d in range(len(shape)))
+    return f"[{offsets}]", [1 if d == axis else n for d, n in enumerate(shape)], [1] * len(shape)
 
 
 def _resources(constants):

@@ -50,17 +50,18 @@ func.func @halos(%x: tensor<1x2x4x24xf32> {ringconv.sharding = #ringconv.shardin
 // -----
 
 // Reflect lays out elements from the last one on: a negative stride of the
-// buffer's view. Positions are not ranks where the mesh names devices.
+// buffer's view. Rank 0 reads elements 6, 5, 4 of rank 1 and its own 3 to
+// 0. Positions are not ranks where the mesh names devices.
 // CHECK-LABEL: func.func @borders
 // CHECK: %[[RANK:.*]] = mpi.comm_rank
 // CHECK: %[[INDEX:.*]] = arith.index_cast %[[RANK]]
 // CHECK: %[[POSITION:.*]] = arith.subi %c1, %[[INDEX]]
-// CHECK: memref.reinterpret_cast {{.*}} to offset: [1], sizes: [2], strides: [-1] : memref<?xf32> to memref<2xf32, strided<[-1], offset: 1>>
+// CHECK: memref.reinterpret_cast {{.*}} to offset: [2], sizes: [3], strides: [-1] : memref<?xf32> to memref<3xf32, strided<[-1], offset: 2>>
 ringconv.mesh @pair = <["x" = 2], device_ids = [1, 0]>
-func.func @borders(%x: tensor<8xf32> {ringconv.sharding = #ringconv.sharding<@pair, [{"x"}]>}) -> tensor<8xf32> {
-  %y = ringconv.pool max %x dims [0] -> [0] window {size = [5], pad = [[2, 2]], border = ["reflect"]}
-     : tensor<8xf32> -> tensor<8xf32>
-  return %y : tensor<8xf32>
+func.func @borders(%x: tensor<8xf32> {ringconv.sharding = #ringconv.sharding<@pair, [{"x"}]>}) -> tensor<14xf32> {
+  %y = ringconv.pool max %x dims [0] -> [0] window {size = [1], pad = [[6, 0]], border = ["reflect"]}
+     : tensor<8xf32> -> tensor<14xf32>
+  return %y : tensor<14xf32>
 }
 
 // -----

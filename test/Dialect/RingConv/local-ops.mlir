@@ -27,17 +27,21 @@ func.func @numbers() -> (index, index) {
 // CHECK: ringconv.halo_exchange %{{.*}} @grid [#ringconv.halo_dim<1, ["dp", "sp"], low = 1, high = 2, edges = [1, 2, 4],
 // CHECK-SAME: [<own copy from <0: 0 + 1> at <0> extended <1> size <4> to <0: 0 + 1> source <0> count <4>>,
 // CHECK-SAME: <low reverse from <0: -1 + 1> at <0> extended <0> size <1> to <0: 1 + 1, 7: -1> source <3> count <1>>,
-// CHECK-SAME: <high repeat from <0: 1 + 1, 7: -1> at <0> extended <5> size <2> to <0: -1 + 1> source <0> count <1>>]>,
+// CHECK-SAME: <high copy step 2 from <0: 1 + 1, 7: -1> at <0> extended <5> size <1> to <0: -1 + 1> source <0> count <1>>],
+// CHECK-SAME: fills = [<low from own at <0> extended <0> source <3> source_extended <4> size <0: 1, 1: 0>>,
+// CHECK-SAME: <high from high step -1 source_step 0 ordered at <0> extended <0> source <3> source_extended <4> size <1>>]>,
 // CHECK-SAME: #ringconv.halo_dim<2, [], low = 0, high = 0, []>]
-// CHECK-SAME: {report = 3 : i64} : tensor<2x4x?xf32> -> tensor<2x1x?xf32>, tensor<2x2x?xf32>, tensor<2x7x0xf32>, tensor<2x7x0xf32>
+// CHECK-SAME: {report = 3 : i64} : tensor<2x4x?xf32> -> tensor<2x1x?xf32>, tensor<2x2x?xf32>
 func.func @exchange(%x: tensor<2x4x?xf32>) -> tensor<2x1x?xf32> {
-  %s:4 = ringconv.halo_exchange %x @grid
+  %s:2 = ringconv.halo_exchange %x @grid
     [#ringconv.halo_dim<1, ["dp", "sp"], low = 1, high = 2, edges = [1, 2, 4], [
        <own copy from <0: 0 + 1> at <0> extended <1> size <4> to <0: 0 + 1> source <0> count <4>>,
        <low reverse from <0: -1 + 1> at <0> extended <0> size <1> to <0: 1 + 1, 7: -1> source <3> count <1>>,
-       <high repeat from <0: 1 + 1, 7: -1> at <0> extended <5> size <2> to <0: -1 + 1> source <0> count <1>>]>,
+       <high copy step 2 from <0: 1 + 1, 7: -1> at <0> extended <5> size <1> to <0: -1 + 1> source <0> count <1>>],
+      fills = [<low from own at <0> extended <0> source <3> source_extended <4> size <0: 1, 1: 0>>,
+               <high from high step -1 source_step 0 ordered at <0> extended <0> source <3> source_extended <4> size <1>>]>,
      #ringconv.halo_dim<2, [], low = 0, high = 0, []>] {report = 3 : i64}
-    : tensor<2x4x?xf32> -> tensor<2x1x?xf32>, tensor<2x2x?xf32>, tensor<2x7x0xf32>, tensor<2x7x0xf32>
+    : tensor<2x4x?xf32> -> tensor<2x1x?xf32>, tensor<2x2x?xf32>
   return %s#0 : tensor<2x1x?xf32>
 }
 

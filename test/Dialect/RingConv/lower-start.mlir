@@ -51,6 +51,61 @@ func.func @corner(%x: memref<4x8xf32>, %h: memref<1x8xf32>, %h0: memref<0x8xf32>
   return
 }
 
+// One piece of each of several kinds: a loop over their tables. Part 0 of dp gets
+// 1 element of part 1, then 2 more; nobody else gets anything.
+// CHECK-LABEL: func.func @several
+// CHECK: ringconv.group {
+// CHECK: scf.for %[[I:.*]] = %{{.*}} to %c2
+// CHECK:   %[[ROW:.*]] = arith.muli %[[I]], %c2
+// CHECK:   %[[AT:.*]] = arith.addi %[[ROW]], %{{.*}}
+// CHECK:   ringconv.lookup %[[AT]] <0: 1 + -2, 2: 1 + -2>
+// CHECK:   ringconv.recv
+// CHECK-NOT: ringconv.recv
+// CHECK: ringconv.wait
+func.func @several(%x: memref<8xf32>, %low: memref<0xf32>, %high: memref<7xf32>) {
+  %t = ringconv.start @grid [[#ringconv.halo_dim<0, ["dp"], low = 0, high = 7, [
+         <high copy from <0: 1 + -2> at <0> extended <8> size <1> to <0: -1 + 1> source <0> count <1>>,
+         <high copy from <0: 1 + -2> at <5> extended <13> size <2> to <0: -1 + 1> source <5> count <2>>]>]]
+    ins(%x : memref<8xf32>) outs(%low, %high : memref<0xf32>, memref<7xf32>)
+  ringconv.wait %t ins(%x : memref<8xf32>) outs(%low, %high : memref<0xf32>, memref<7xf32>)
+  return
+}
+
+// Copies after the messages: a box of columns from the shard and, around it,
+// from the slabs of the rows; and the rows above in the slabs of the columns,
+// element by element because they are mirrored.
+// CHECK-LABEL: func.func @copies
+// CHECK-SAME: %[[X:[^:]*]]: memref<4x8xf32>, %[[H:[^:]*]]: memref<2x8xf32>, %{{[^:]*}}: memref<0x8xf32>, %[[W:[^:]*]]: memref<6x1xf32>
+// CHECK: ringconv.wait
+// CHECK: scf.for %[[J:.*]] = %c0 to %c2
+// CHECK-DAG: memref.subview %[[W]][%{{.*}}, 0] [1, 1] [1, 1]
+// CHECK: memref.copy
+// CHECK: scf.for
+// CHECK-DAG: memref.subview %[[X]][%{{.*}}, 0] [1, 8] [1, 1]
+// CHECK-DAG: memref.subview %[[H]][%{{.*}}, 0] [1, 8] [1, 1]
+// CHECK: memref.copy
+// CHECK-DAG: %[[ABOVE:.*]] = memref.subview %[[H]][0, 7] [2, 1] [1, 1]
+// CHECK-DAG: %[[CORNER:.*]] = memref.subview %[[W]][0, 0] [2, 1] [1, 1]
+// CHECK: memref.copy %[[ABOVE]], %[[CORNER]]
+// CHECK-DAG: %[[RIGHT:.*]] = memref.subview %[[X]][0, 7] [4, 1] [1, 1]
+// CHECK-DAG: %[[LEFT:.*]] = memref.subview %[[W]][2, 0] [4, 1] [1, 1]
+// CHECK: memref.copy %[[RIGHT]], %[[LEFT]]
+func.func @copies(%x: memref<4x8xf32>, %h: memref<2x8xf32>, %h0: memref<0x8xf32>, %w: memref<6x1xf32>,
+                  %w0: memref<6x0xf32>) {
+  %t = ringconv.start @grid [[
+    #ringconv.halo_dim<0, [], low = 2, high = 0, [
+      <own copy from <0> at <0> extended <2> size <4> to <0> source <0> count <4>>],
+      fills = [<low from own step -1 at <1> extended <1> source <1> source_extended <3> size <2>>]>,
+    #ringconv.halo_dim<1, [], low = 1, high = 0, [
+      <own copy from <0> at <0> extended <1> size <8> to <0> source <0> count <8>>],
+      fills = [<low from own at <0> extended <0> source <7> source_extended <8> size <1>>]>]]
+    ins(%x : memref<4x8xf32>)
+    outs(%h, %h0, %w, %w0 : memref<2x8xf32>, memref<0x8xf32>, memref<6x1xf32>, memref<6x0xf32>)
+  ringconv.wait %t ins(%x : memref<4x8xf32>)
+    outs(%h, %h0, %w, %w0 : memref<2x8xf32>, memref<0x8xf32>, memref<6x1xf32>, memref<6x0xf32>)
+  return
+}
+
 // Boxes between any two cuts: one loop over the ranks, whatever their number.
 // CHECK-LABEL: func.func @boxes
 // CHECK: ringconv.group {

@@ -69,10 +69,13 @@ func.func @moved(
 
 // 65, kernel 3, stride 4, padding 1, inputs 17,17,17,14, outputs 5,5,5,2:
 // r0 (0,1) r1 (-2,4) r2 (-5,7) r3 (-8,0). Negative distances are no slab: rank 1
-// reads from 19 = 17 + 2 on, and up to 38 = 34 + 4.
+// reads from 19 = 17 + 2 on, and up to 38 = 34 + 4. A stride above the kernel
+// leaves gaps, which do not travel: rank 1 gets 35 to 37 without 34, rank 2 gets
+// 51 to 53 and 55 to 57.
 // CHECK-LABEL: func.func @strided
 // CHECK: ringconv.halo_exchange %{{.*}} @grid [#ringconv.halo_dim<2, ["x"], low = 0, high = 7,
-// CHECK-SAME: <high copy from <0: 1 + 1, 3: -1> {{.*}} size <0: 1 + 3, 3: {{.*}}> to <0: -1 + 1> source <0>
+// CHECK-SAME: <high copy from <0: 1 + 1, 3: -1> at <0: 0 + 1, 2: 0> {{.*}} size <0: 1 + 2, 2: 3> to <0: -1 + 1>
+// CHECK-SAME: <high copy from <0: -1, 2: 3 + -4> at <4> {{.*}} size <3> to
 func.func @strided(
     %x: tensor<1x2x65xf32> {ringconv.sharding = #ringconv.sharding<@grid, [{}, {}, {"x", cuts = [0, 17, 34, 51, 65]}]>},
     %w: tensor<3x2x3xf32>)

@@ -12,6 +12,11 @@
 // CORES: remark: kernel: matrix product on tensor cores, {{[0-9]+x[0-9]+}} outputs a block
 // CORES-NOT: operands copied
 // CORES: check: output 0:
+// REDEFINE: %{entry} = residual
+// RUN: %{same} && FileCheck %s --check-prefix=BEHIND < %t.log
+// BEHIND: remark: interior computed while halos travel
+// BEHIND-COUNT-3: remark: kernel: matrix product on tensor cores, {{.*}}, and what stands behind it elementwise
+// BEHIND: check: output 0:
 // REDEFINE: %{entry} = features_first
 // RUN: %{same} && FileCheck %s --check-prefix=COPIED < %t.log
 // COPIED: remark: kernel: matrix product on tensor cores, {{.*}}, operands copied into its layout
@@ -46,6 +51,18 @@ func.func @half(%x: tensor<2x14x20x40xf16> {ringconv.sharding = #last}, %w: tens
   %0 = ringconv.conv %x, %w bias %b dims [b, 0, 1, f] x [o, 0, 1, i] -> [b, 0, 1, f] window {pad = [[1, 1], [1, 1]]}
      : (tensor<2x14x20x40xf16>, tensor<136x3x3x40xf16>, tensor<136xf16>) -> tensor<2x14x20x136xf16>
   return %0 : tensor<2x14x20x136xf16>
+}
+
+// The last steps of a block of a residual network: both parts of a split result.
+func.func @residual(%x: tensor<1x4x160x16xf16> {ringconv.sharding = #last}, %w: tensor<16x3x3x16xf16>,
+                    %r: tensor<1x4x160x16xf16> {ringconv.sharding = #last})
+    -> (tensor<1x4x160x16xf16> {ringconv.sharding = #last}) {
+  %0 = ringconv.conv %x, %w dims [b, 0, 1, f] x [o, 0, 1, i] -> [b, 0, 1, f] window {pad = [[1, 1], [1, 1]]}
+     : (tensor<1x4x160x16xf16>, tensor<16x3x3x16xf16>) -> tensor<1x4x160x16xf16>
+  %1 = arith.addf %0, %r : tensor<1x4x160x16xf16>
+  %zero = arith.constant dense<0.0> : tensor<1x4x160x16xf16>
+  %2 = arith.maximumf %1, %zero : tensor<1x4x160x16xf16>
+  return %2 : tensor<1x4x160x16xf16>
 }
 
 func.func @features_first(%x: tensor<1x20x13x20xf16> {ringconv.sharding = #first}, %w: tensor<72x20x3x3xf16>)

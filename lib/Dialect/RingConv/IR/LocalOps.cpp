@@ -157,15 +157,24 @@ static LogicalResult verifyHaloDims(Operation *op, FlatSymbolRefAttr meshName, A
     for (StringAttr axis : dim.getAxes())
       if (mesh.getMesh().axisIndex(axis.getValue()) < 0)
         return op->emitOpError() << "the mesh has no axis " << axis;
+    for (PieceAttr piece : dim.getPieces())
+      if (piece.getStep() < 1)
+        return op->emitOpError() << "the step of a piece must be positive, got " << piece.getStep();
     last = dim.getDim();
   }
   return success();
 }
 
+size_t ringconv::countSlabs(ArrayAttr dims) {
+  return 2 * llvm::count_if(dims.getAsRange<HaloDimAttr>(), [](HaloDimAttr dim) { return dim.hasSlabs(); });
+}
+
 LogicalResult HaloExchangeOp::verify() {
-  if (getSlabs().size() != 2 * getDims().size())
-    return emitOpError() << "expected " << 2 * getDims().size() << " slabs, got " << getSlabs().size();
-  return verifyHaloDims(*this, getMeshAttr(), getDims(), getInput().getType());
+  if (failed(verifyHaloDims(*this, getMeshAttr(), getDims(), getInput().getType())))
+    return failure();
+  if (getSlabs().size() != countSlabs(getDims()))
+    return emitOpError() << "expected " << countSlabs(getDims()) << " slabs, got " << getSlabs().size();
+  return success();
 }
 
 LogicalResult StartOp::verify() {
@@ -176,9 +185,9 @@ LogicalResult StartOp::verify() {
     auto array = dyn_cast<ArrayAttr>(dims);
     if (!array)
       return emitOpError() << "expected arrays of exchanged dimensions";
-    slabs += 2 * array.size();
     if (failed(verifyHaloDims(*this, getMeshAttr(), array, cast<ShapedType>(input.getType()))))
       return failure();
+    slabs += countSlabs(array);
   }
   if (getInits().size() != slabs)
     return emitOpError() << "expected " << slabs << " slabs, got " << getInits().size();

@@ -362,8 +362,9 @@ std::optional<int64_t> TableAttr::constant() const {
 }
 
 static constexpr StringLiteral sideWords[] = {"low", "own", "high"};
-static constexpr StringLiteral fillWords[] = {"copy", "reverse", "repeat"};
+static constexpr StringLiteral layoutWords[] = {"copy", "reverse"};
 static constexpr StringLiteral pieceWords[] = {"from", "at", "extended", "size", "to", "source", "count"};
+static constexpr StringLiteral fillWords[] = {"at", "extended", "source", "source_extended", "size"};
 
 static ParseResult parseWord(AsmParser &parser, ArrayRef<StringLiteral> words, int64_t &value) {
   StringRef word;
@@ -376,33 +377,75 @@ static ParseResult parseWord(AsmParser &parser, ArrayRef<StringLiteral> words, i
   return parser.emitError(loc, "expected one of ") << llvm::join(words, ", ");
 }
 
-Attribute PieceAttr::parse(AsmParser &parser, Type) {
-  int64_t side = 0, fill = 0;
-  SmallVector<TableAttr> tables;
-  if (parser.parseLess() || parseWord(parser, sideWords, side) || parseWord(parser, fillWords, fill))
-    return {};
-  for (StringLiteral word : pieceWords) {
+/// Tables, each behind its word.
+static ParseResult parseTables(AsmParser &parser, ArrayRef<StringLiteral> words, SmallVectorImpl<TableAttr> &tables) {
+  for (StringLiteral word : words) {
     if (parser.parseKeyword(word))
-      return {};
+      return failure();
     auto table = llvm::dyn_cast_or_null<TableAttr>(TableAttr::parse(parser, {}));
     if (!table)
-      return {};
+      return failure();
     tables.push_back(table);
   }
-  if (parser.parseGreater())
-    return {};
-  return PieceAttr::get(parser.getContext(), side, fill, tables[0], tables[1], tables[2], tables[3], tables[4],
-                        tables[5], tables[6]);
+  return success();
 }
 
-void PieceAttr::print(AsmPrinter &printer) const {
-  TableAttr tables[] = {getRecvPeer(), getRecvAt(), getRecvExtended(), getRecvSize(),
-                        getSendPeer(), getSendAt(), getSendSize()};
-  printer << '<' << sideWords[getSide()] << ' ' << fillWords[getFill()];
-  for (auto [word, table] : llvm::zip(pieceWords, tables)) {
+static void printTables(AsmPrinter &printer, ArrayRef<StringLiteral> words, ArrayRef<TableAttr> tables) {
+  for (auto [word, table] : llvm::zip(words, tables)) {
     printer << ' ' << word << ' ';
     table.print(printer);
   }
+}
+
+/// `step 3`; left out: 1.
+static ParseResult parseStep(AsmParser &parser, StringRef word, int64_t &step) {
+  if (failed(parser.parseOptionalKeyword(word)))
+    return success();
+  return parser.parseInteger(step);
+}
+
+static void printStep(AsmPrinter &printer, StringRef word, int64_t step) {
+  if (step != 1)
+    printer << ' ' << word << ' ' << step;
+}
+
+Attribute PieceAttr::parse(AsmParser &parser, Type) {
+  int64_t side = 0, layout = 0, step = 1;
+  SmallVector<TableAttr> t;
+  if (parser.parseLess() || parseWord(parser, sideWords, side) || parseWord(parser, layoutWords, layout) ||
+      parseStep(parser, "step", step) || parseTables(parser, pieceWords, t) || parser.parseGreater())
+    return {};
+  return PieceAttr::get(parser.getContext(), side, layout == 1, step, t[0], t[1], t[2], t[3], t[4], t[5], t[6]);
+}
+
+void PieceAttr::print(AsmPrinter &printer) const {
+  printer << '<' << sideWords[getSide()] << ' ' << layoutWords[getReverse()];
+  printStep(printer, "step", getStep());
+  printTables(printer, pieceWords, {getRecvPeer(), getRecvAt(), getRecvExtended(), getRecvSize(), getSendPeer(),
+                                    getSendAt(), getSendSize()});
+  printer << '>';
+}
+
+Attribute FillAttr::parse(AsmParser &parser, Type) {
+  int64_t side = 0, from = 0, step = 1, fromStep = 1;
+  SmallVector<TableAttr> t;
+  if (parser.parseLess() || parseWord(parser, sideWords, side) || parser.parseKeyword("from") ||
+      parseWord(parser, sideWords, from) || parseStep(parser, "step", step) ||
+      parseStep(parser, "source_step", fromStep))
+    return {};
+  bool ordered = succeeded(parser.parseOptionalKeyword("ordered"));
+  if (parseTables(parser, fillWords, t) || parser.parseGreater())
+    return {};
+  return FillAttr::get(parser.getContext(), side, from, step, fromStep, ordered, t[0], t[1], t[2], t[3], t[4]);
+}
+
+void FillAttr::print(AsmPrinter &printer) const {
+  printer << '<' << sideWords[getSide()] << " from " << sideWords[getFrom()];
+  printStep(printer, "step", getStep());
+  printStep(printer, "source_step", getFromStep());
+  if (getOrdered())
+    printer << " ordered";
+  printTables(printer, fillWords, {getAt(), getExtended(), getFromAt(), getFromExtended(), getSize()});
   printer << '>';
 }
 
@@ -410,6 +453,7 @@ Attribute HaloDimAttr::parse(AsmParser &parser, Type) {
   int64_t dim, low, high;
   SmallVector<StringAttr> axes;
   SmallVector<PieceAttr> pieces;
+  SmallVector<FillAttr> fills;
   SmallVector<int64_t> edges;
   auto parseEdges = [&]() -> ParseResult {
     if (failed(parser.parseOptionalKeyword("edges")))
@@ -424,14 +468,25 @@ Attribute HaloDimAttr::parse(AsmParser &parser, Type) {
     pieces.push_back(attr);
     return success(bool(attr));
   };
+  auto parseFills = [&]() -> ParseResult {
+    if (failed(parser.parseOptionalComma()))
+      return success();
+    auto fill = [&]() -> ParseResult {
+      auto attr = llvm::dyn_cast_or_null<FillAttr>(FillAttr::parse(parser, {}));
+      fills.push_back(attr);
+      return success(bool(attr));
+    };
+    return failure(parser.parseKeyword("fills") || parser.parseEqual() ||
+                   parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, fill));
+  };
   if (parser.parseLess() || parser.parseInteger(dim) || parser.parseComma() ||
       parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] { return parseAxis(parser, axes); }) ||
       parser.parseComma() || parser.parseKeyword("low") || parser.parseEqual() || parser.parseInteger(low) ||
       parser.parseComma() || parser.parseKeyword("high") || parser.parseEqual() || parser.parseInteger(high) ||
       parser.parseComma() || parseEdges() ||
-      parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, piece) || parser.parseGreater())
+      parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, piece) || parseFills() || parser.parseGreater())
     return {};
-  return HaloDimAttr::get(parser.getContext(), dim, axes, low, high, edges, pieces);
+  return HaloDimAttr::get(parser.getContext(), dim, axes, low, high, edges, pieces, fills);
 }
 
 void HaloDimAttr::print(AsmPrinter &printer) const {
@@ -445,5 +500,11 @@ void HaloDimAttr::print(AsmPrinter &printer) const {
   }
   printer << '[';
   llvm::interleaveComma(getPieces(), printer, [&](PieceAttr piece) { piece.print(printer); });
-  printer << "]>";
+  printer << ']';
+  if (!getFills().empty()) {
+    printer << ", fills = [";
+    llvm::interleaveComma(getFills(), printer, [&](FillAttr fill) { fill.print(printer); });
+    printer << ']';
+  }
+  printer << '>';
 }

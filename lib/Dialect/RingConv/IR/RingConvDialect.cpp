@@ -99,7 +99,8 @@ LogicalResult RingConvDialect::verifyRegionResultAttribute(Operation *op, unsign
 LogicalResult RingConvDialect::verifyOperationAttribute(Operation *op, NamedAttribute attr) {
   // What conversions leave for the emission of programs.
   static constexpr StringLiteral ofModules[] = {"ringconv.exchanges", "ringconv.sums",      "ringconv.arena",
-                                                "ringconv.kernels",   "ringconv.constants", "ringconv.shared"};
+                                                "ringconv.kernels",   "ringconv.constants", "ringconv.shared",
+                                                "ringconv.cudnn"};
   if (isa<ModuleOp>(op) && llvm::is_contained(ofModules, attr.getName().strref()))
     return success();
   return op->emitError() << "unknown discardable attribute " << attr.getName();

@@ -66,11 +66,6 @@ private:
 
 Axes axesOf(DimShardingAttr dim) { return Axes(dim.getAxes()); }
 
-/// True if border modes make ranks read what lies around a whole dimension.
-bool readsBeyond(const halo::Window &w) {
-  return w.border != halo::Border::Zero && (w.padLow > 0 || w.padHigh > 0);
-}
-
 /// The dimension that a fold reads is cut as its result is: what lies outside
 /// is at the ends.
 void followOutputs(Operation *op, WindowCut &cut) {
@@ -120,11 +115,6 @@ void Decider::decideWindows() {
     windows[n].axes = axesOf(wDim);
     windows[n].cutsTaps = true;
     use(windows[n].axes);
-    // As for outputs of whole inputs below.
-    if (readsBeyond(w[n])) {
-      windows[n].cutsInput = true;
-      windows[n].input = halo::Cuts::balanced(x[in[n]], mesh.mesh.parts(windows[n].axes));
-    }
   }
 }
 
@@ -203,20 +193,19 @@ void Decider::decideFactors() {
   // Outputs of whole inputs: each rank computes its own, nothing travels.
   if (!windowed)
     return;
-  SmallVector<halo::Window> w = windowed.getWindows();
-  SmallVector<int64_t> in = windowed.getInputWindowDims(), out = windowed.getResultWindowDims();
-  for (size_t n = 0; n < w.size(); ++n) {
+  SmallVector<int64_t> out = windowed.getResultWindowDims();
+  for (size_t n = 0; n < out.size(); ++n) {
     DimShardingAttr yDim = wantedDim(out[n]);
     if (!windows[n].axes.empty() || !yDim.isCut() || anyUsed(yDim.getAxes()))
       continue;
     windows[n].axes = axesOf(yDim);
     use(windows[n].axes);
     windows[n].output = mesh.cuts(yDim, shape(op->getResult(0))[out[n]]);
-    if (!readsBeyond(w[n]) && !isa<FoldBorderOp>(op))
-      continue;
-    // Border modes are written for shards: cut the input first, by a slice.
-    windows[n].cutsInput = true;
-    windows[n].input = halo::anchoredInputs(w[n], shape(op->getOperand(0))[in[n]], windows[n].output);
+    // A fold is written for shards: its input is cut first, by a slice.
+    if (isa<FoldBorderOp>(op)) {
+      windows[n].cutsInput = true;
+      followOutputs(op, windows[n]);
+    }
   }
 }
 
@@ -285,6 +274,8 @@ Decision Decider::assemble() {
       cut.taps.push_back(windowed.isReversed(n) ? halo::Interval{size - e.end, size - e.begin} : e);
     }
   }
+  // An axis of one rank cuts nothing: there is nothing to add.
+  llvm::erase_if(decision.reduceAxes, [&](StringAttr axis) { return mesh.mesh.parts(axis) == 1; });
   decision.windows = std::move(windows);
   return decision;
 }

@@ -98,10 +98,11 @@ Plans Candidate::swappedPlans() {
 
 static bool sameExchange(const halo::Plan &a, const halo::Plan &b) {
   auto equal = [](const halo::Piece &p, const halo::Piece &q) {
-    return p.side == q.side && p.fill == q.fill && p.recvPeer == q.recvPeer && p.recvAt == q.recvAt &&
-           p.recvSize == q.recvSize && p.sendPeer == q.sendPeer && p.sendAt == q.sendAt && p.sendSize == q.sendSize;
+    return p.side == q.side && p.reverse == q.reverse && p.step == q.step && p.recvPeer == q.recvPeer &&
+           p.recvAt == q.recvAt && p.recvSize == q.recvSize && p.sendPeer == q.sendPeer && p.sendAt == q.sendAt &&
+           p.sendSize == q.sendSize;
   };
-  return a.low == b.low && a.high == b.high && llvm::equal(a.pieces, b.pieces, equal);
+  return a.low == b.low && a.high == b.high && llvm::equal(a.pieces, b.pieces, equal) && a.fills.empty() && b.fills.empty();
 }
 
 /// True if another convolution reads the filter operand with the same halos.

@@ -24,6 +24,8 @@ static SmallVector<Value> makeSlabs(OpBuilder &b, HaloExchangeOp op) {
   Type element = op.getInput().getType().getElementType();
   SmallVector<Value> slabs;
   for (auto dim : op.getDims().getAsRange<HaloDimAttr>()) {
+    if (!dim.hasSlabs())
+      continue;
     OpFoldResult own = extents[dim.getDim()];
     for (int64_t size : {dim.getLow(), dim.getHigh()}) {
       extents[dim.getDim()] = b.getIndexAttr(size);

@@ -28,7 +28,7 @@ static bool sameExchange(Attribute a, Attribute b) {
   auto withoutEdges = [](Attribute attr) {
     auto dim = cast<HaloDimAttr>(attr);
     return HaloDimAttr::get(dim.getContext(), dim.getDim(), dim.getAxes(), dim.getLow(), dim.getHigh(), {},
-                            dim.getPieces());
+                            dim.getPieces(), dim.getFills());
   };
   return llvm::equal(cast<ArrayAttr>(a), cast<ArrayAttr>(b),
                      [&](Attribute x, Attribute y) { return withoutEdges(x) == withoutEdges(y); });
@@ -43,7 +43,7 @@ static std::optional<size_t> findServed(StartOp earlier, StartOp later) {
   for (auto [input, dims] : llvm::zip(earlier.getInputs(), earlier.getDims())) {
     if (input == later.getInputs()[0] && sameExchange(dims, later.getDims()[0]))
       return slab;
-    slab += 2 * cast<ArrayAttr>(dims).size();
+    slab += countSlabs(cast<ArrayAttr>(dims));
   }
   return std::nullopt;
 }

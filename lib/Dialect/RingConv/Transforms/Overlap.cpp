@@ -248,13 +248,15 @@ private:
     for (size_t seen = 0; input < start.getDims().size(); ++input) {
       if (seen == first)
         break;
-      seen += 2 * cast<ArrayAttr>(start.getDims()[input]).size();
+      seen += countSlabs(cast<ArrayAttr>(start.getDims()[input]));
     }
     if (!isMadeFor(local, start, input))
       return false;
     double interior = 1, all = 1;
     int64_t last = int64_t(local.stride().size()) - 1;
     for (auto dim : cast<ArrayAttr>(start.getDims()[input]).getAsRange<HaloDimAttr>()) {
+      if (!dim.hasSlabs())
+        continue;
       if (dim.getEdges().empty())
         return false;
       int64_t n = local.inputDims()[dim.getDim()], low = dim.getEdges()[0], high = dim.getEdges()[1];

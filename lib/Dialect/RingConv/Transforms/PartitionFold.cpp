@@ -63,7 +63,7 @@ Value Partitioner::foldBorder(FoldBorderOp op, const Decision &decision, LocalBu
     SmallVector<PieceAttr> pieces;
     for (const halo::Piece &piece : plan.pieces)
       pieces.push_back(makePiece(builder.getContext(), piece));
-    auto dims = HaloDimAttr::get(builder.getContext(), dim, cut.axes, plan.low, plan.high, {}, pieces);
+    auto dims = HaloDimAttr::get(builder.getContext(), dim, cut.axes, plan.low, plan.high, {}, pieces, {});
     SmallVector<Value> slabs = exchange(loc, input, dims, {});
     sides[size_t(halo::Side::Low)] = slabs[0];
     sides[size_t(halo::Side::High)] = slabs[1];

@@ -25,22 +25,31 @@ halo::Plan Partitioner::planWindow(const halo::Window &window, const WindowCut &
 }
 
 PieceAttr ringconv::makePiece(MLIRContext *ctx, const halo::Piece &p) {
-  return PieceAttr::get(ctx, int64_t(p.side), int64_t(p.fill), makeTable(ctx, p.recvPeer), makeTable(ctx, p.recvAt),
+  return PieceAttr::get(ctx, int64_t(p.side), p.reverse, p.step, makeTable(ctx, p.recvPeer), makeTable(ctx, p.recvAt),
                         makeTable(ctx, p.recvExtended), makeTable(ctx, p.recvSize), makeTable(ctx, p.sendPeer),
                         makeTable(ctx, p.sendAt), makeTable(ctx, p.sendSize));
 }
 
-static HaloDimAttr makeHaloDim(MLIRContext *ctx, int64_t dim, const WindowCut &cut, const halo::Plan &plan) {
+static HaloDimAttr makeHaloDim(MLIRContext *ctx, int64_t dim, ArrayRef<StringAttr> axes, const halo::Plan &plan,
+                               ArrayRef<int64_t> edges = {}) {
+  auto table = [&](const halo::Table &t) { return makeTable(ctx, t); };
   SmallVector<PieceAttr> pieces;
   for (const halo::Piece &p : plan.pieces)
     pieces.push_back(makePiece(ctx, p));
-  SmallVector<int64_t> edges;
-  if (auto common = halo::commonEdges(plan, outputsOf(cut, cut.input.parts())))
-    edges = {common->low, common->high, common->outputs};
-  return HaloDimAttr::get(ctx, dim, cut.axes, plan.low, plan.high, edges, pieces);
+  SmallVector<FillAttr> fills;
+  for (const halo::Fill &f : plan.fills)
+    fills.push_back(FillAttr::get(ctx, int64_t(f.side), int64_t(f.from), f.step, f.fromStep, f.ordered, table(f.at),
+                                  table(f.extended), table(f.fromAt), table(f.fromExtended), table(f.size)));
+  return HaloDimAttr::get(ctx, dim, axes, plan.low, plan.high, edges, pieces, fills);
 }
 
-static std::string locationText(Location loc) {
+static SmallVector<int64_t> edgesOf(const WindowCut &cut, int64_t parts, const halo::Plan &plan) {
+  if (auto common = halo::commonEdges(plan, outputsOf(cut, parts)))
+    return {common->low, common->high, common->outputs};
+  return {};
+}
+
+std::string ringconv::locationText(Location loc) {
   std::string text;
   llvm::raw_string_ostream os(text);
   if (auto file = loc->findInstanceOf<FileLineColLoc>())
@@ -81,33 +90,11 @@ std::vector<int64_t> Partitioner::meshPositions(ArrayRef<StringAttr> axes) {
 }
 
 TensorReport Partitioner::reportTensor(RankedTensorType type, ShardingAttr sharding) {
-  TensorReport tensor{type.getShape().vec(), {}, {}};
+  TensorReport tensor{type.getShape().vec(), {}, {}, bytesOf(type)};
   llvm::raw_string_ostream(tensor.elementType) << type.getElementType();
   for (auto [dim, size] : llvm::zip(sharding.getDims(), type.getShape()))
     tensor.dims.push_back({meshPositions(dim.getAxes()), halo::Table::of(mesh.cuts(dim, size).bounds)});
   return tensor;
-}
-
-static halo::Table tableOf(TableAttr attr) {
-  halo::Table table;
-  for (ArrayRef<int64_t> runs = attr.getRuns(); !runs.empty(); runs = runs.drop_front(3))
-    table.runs.push_back({runs[0], runs[1], runs[2]});
-  return table;
-}
-
-/// From the attributes, so that the report is about what the program does.
-std::vector<halo::ExchangeDim> Partitioner::reportExchange(ArrayRef<HaloDimAttr> dims) {
-  std::vector<halo::ExchangeDim> exchange;
-  for (HaloDimAttr dim : dims) {
-    exchange.push_back({dim.getDim(), meshPositions(dim.getAxes()), {}});
-    for (PieceAttr attr : dim.getPieces())
-      exchange.back().pieces.push_back({halo::Side(attr.getSide()), halo::Fill(attr.getFill()),
-                                        tableOf(attr.getRecvPeer()), tableOf(attr.getRecvAt()),
-                                        tableOf(attr.getRecvExtended()), tableOf(attr.getRecvSize()),
-                                        tableOf(attr.getSendPeer()), tableOf(attr.getSendAt()),
-                                        tableOf(attr.getSendSize())});
-  }
-  return exchange;
 }
 
 SmallVector<Value> Partitioner::exchange(Location loc, Value input, ArrayRef<HaloDimAttr> dims, IntegerAttr id) {
@@ -115,6 +102,8 @@ SmallVector<Value> Partitioner::exchange(Location loc, Value input, ArrayRef<Hal
   SmallVector<Type> slabs;
   SmallVector<int64_t> extents(type.getShape());
   for (HaloDimAttr dim : dims) {
+    if (!dim.hasSlabs())
+      continue;
     int64_t own = extents[dim.getDim()];
     for (int64_t size : {dim.getLow(), dim.getHigh()}) {
       extents[dim.getDim()] = size;
@@ -127,31 +116,57 @@ SmallVector<Value> Partitioner::exchange(Location loc, Value input, ArrayRef<Hal
   return SmallVector<Value>(op.getSlabs());
 }
 
-/// One remark per exchange: halo widths, pieces and their neighbours.
-void Partitioner::remarkWindows(WindowedOpInterface op, ArrayRef<HaloDimAttr> dims, const Decision &decision) {
-  for (HaloDimAttr dim : dims) {
-    int64_t hops = 0, pieces = 0;
-    for (PieceAttr piece : dim.getPieces()) {
-      if (piece.getSide() == int64_t(halo::Side::Own))
-        continue;
-      ++pieces;
-      int64_t parts = mesh.mesh.parts(dim.getAxes());
-      for (int64_t r = 0; r < parts; ++r)
-        if (int64_t peer = piece.getRecvPeer().at(r); peer >= 0) {
-          int64_t distance = std::abs(peer - r);
-          hops = std::max(hops, std::min(distance, parts - distance));
-        }
-    }
-    emitRemark(op->getLoc()) << "dim " << dim.getDim() << ": halo of " << dim.getLow() << " low and " << dim.getHigh()
-                     << " high elements, " << pieces << (pieces == 1 ? " piece" : " pieces") << ", " << hops
-                     << (hops == 1 ? " hop" : " hops")
-                     << (dim.getLow() && dim.getHigh() ? ", two-sided" : ", one-sided");
+/// One remark per exchanged dimension: halo widths, pieces and their neighbours.
+static void remarkDim(Location loc, HaloDimAttr dim, const halo::Plan &plan) {
+  int64_t pieces = llvm::count_if(plan.pieces, [](const halo::Piece &p) { return p.side != halo::Side::Own; });
+  emitRemark(loc) << "dim " << dim.getDim() << ": halo of " << plan.low << " low and " << plan.high
+                  << " high elements, " << pieces << (pieces == 1 ? " piece" : " pieces") << ", " << plan.hops
+                  << (plan.hops == 1 ? " hop" : " hops") << (plan.low && plan.high ? ", two-sided" : ", one-sided");
+}
+
+namespace {
+/// What the exchange of an operation says of one dimension of its input.
+struct ExchangedDim {
+  HaloDimAttr attr;
+  halo::Plan plan;
+  bool circular = false;
+};
+} // namespace
+
+/// Output dimensions that the input lacks: ranks whose part of one is empty
+/// read nothing, which is said along the input's first dimension without a
+/// window that is summed over.
+static void excludeIdle(WindowedOpInterface op, const Decision &decision, const MeshContext &mesh,
+                        std::vector<ExchangedDim> &dims) {
+  FailureOr<SmallVector<Factor>> factors = factorsOf(op);
+  int64_t summed = -1;
+  for (const Factor &factor : *factors)
+    if (factor.reduction && factor.operandDims[0] >= 0 && summed < 0)
+      summed = factor.operandDims[0];
+  if (summed < 0)
+    return;
+  auto input = cast<RankedTensorType>(op->getOperand(0).getType());
+  auto result = cast<RankedTensorType>(op->getResult(0).getType());
+  DimShardingAttr inner = decision.operands[0].dim(summed);
+  SmallVector<StringAttr> axes(inner.getAxes());
+  for (const Factor &factor : *factors) {
+    int64_t d = factor.resultDims[0];
+    if (d < 0 || factor.operandDims[0] >= 0 || !decision.results[0].dim(d).isCut())
+      continue;
+    DimShardingAttr cut = decision.results[0].dim(d);
+    halo::Plan plan = halo::planIdle(mesh.cuts(inner, input.getDimSize(summed)), mesh.cuts(cut, result.getDimSize(d)));
+    if (plan.readsAll)
+      continue;
+    llvm::append_range(axes, cut.getAxes());
+    dims.push_back({makeHaloDim(op->getContext(), summed, axes, plan), plan});
+    return;
   }
 }
 
 FailureOr<LocalWindows> Partitioner::makeWindows(WindowedOpInterface op, const Decision &decision,
                                                  ArrayRef<Value> operands) {
   LocalWindows local;
+  MLIRContext *ctx = builder.getContext();
   SmallVector<halo::Window> windows = op.getWindows();
   SmallVector<int64_t> inputDims = op.getInputWindowDims();
   ShardingAttr inputSharding = decision.operands[0] ? decision.operands[0] : analysis.of(op->getOperand(0));
@@ -160,33 +175,42 @@ FailureOr<LocalWindows> Partitioner::makeWindows(WindowedOpInterface op, const D
                      reportTensor(cast<RankedTensorType>(op->getResult(0).getType()), decision.results[0]), 0, {}};
   for (Value operand : op->getOperands().take_front(op.getNumWindowedOperands()))
     entry.exchangedBytes += bytesOf(cast<RankedTensorType>(operand.getType()));
-  SmallVector<std::pair<int64_t, HaloDimAttr>> exchanged;
+  std::vector<ExchangedDim> dims;
   for (auto [n, cut] : llvm::enumerate(decision.windows)) {
+    int64_t d = inputDims[n];
     halo::Plan plan = planWindow(windows[n], cut);
     local.offset.push_back(lookup(cut.axes, plan.offset));
     local.validBegin.push_back(lookup(cut.axes, plan.validBegin));
     local.validEnd.push_back(lookup(cut.axes, plan.validEnd));
-    if (plan.needsExchange())
-      exchanged.push_back({inputDims[n], makeHaloDim(builder.getContext(), inputDims[n], cut, plan)});
+    if (plan.needsExchange()) {
+      dims.push_back({makeHaloDim(ctx, d, cut.axes, plan, edgesOf(cut, mesh.mesh.parts(cut.axes), plan)), plan,
+                      windows[n].border == halo::Border::Circular});
+      local.haloDims.push_back(d);
+      remarkDim(op->getLoc(), dims.back().attr, plan);
+    } else if (!plan.readsAll) {
+      dims.push_back({makeHaloDim(ctx, d, cut.axes, plan), plan});
+    }
     if (cut.axes.empty())
       continue;
-    entry.dims.push_back({inputDims[n], mesh.mesh.parts(cut.axes), meshPositions(cut.axes), plan.ownBegin, plan.ownEnd,
+    entry.dims.push_back({d, mesh.mesh.parts(cut.axes), meshPositions(cut.axes), plan.ownBegin, plan.ownEnd,
                           plan.needBegin, plan.needEnd});
   }
-  entry.exchanges = !exchanged.empty();
+  if (local.haloDims.empty())
+    dims.clear();
+  else
+    excludeIdle(op, decision, mesh, dims);
+  entry.exchanges = !dims.empty();
+  llvm::sort(dims, [](auto &a, auto &b) { return a.attr.getDim() < b.attr.getDim(); });
+  for (const ExchangedDim &dim : dims)
+    entry.exchange.push_back({dim.attr.getDim(), meshPositions(dim.attr.getAxes()), dim.plan.pieces, dim.plan.low,
+                              dim.plan.high, dim.circular});
   local.report = builder.getI64IntegerAttr(report.windows.size());
   report.windows.push_back(std::move(entry));
-  if (exchanged.empty())
+  if (dims.empty())
     return local;
-  llvm::sort(exchanged, [](auto &a, auto &b) { return a.first < b.first; });
-  SmallVector<HaloDimAttr> dims;
-  for (auto &[d, dim] : exchanged) {
-    local.haloDims.push_back(d);
-    dims.push_back(dim);
-  }
-  report.windows.back().exchange = reportExchange(dims);
-  remarkWindows(op, dims, decision);
+  llvm::sort(local.haloDims);
+  SmallVector<HaloDimAttr> attrs = llvm::map_to_vector(dims, [](ExchangedDim &dim) { return dim.attr; });
   for (Value input : operands.take_front(op.getNumWindowedOperands()))
-    llvm::append_range(local.halos, exchange(op->getLoc(), input, dims, local.report));
+    llvm::append_range(local.halos, exchange(op->getLoc(), input, attrs, local.report));
   return local;
 }

@@ -160,6 +160,7 @@ LogicalResult Partitioner::convertCut(Operation *op, const Decision &decision) {
           operand.set(value);
     });
   combinePartials(op, decision, *values);
+  reportStep(op, &decision);
   for (auto [i, result] : llvm::enumerate(op->getResults()))
     locals.map(result, (*values)[i]);
   return success();
@@ -253,6 +254,7 @@ LogicalResult Partitioner::convertIf(Operation *op) {
 
 LogicalResult Partitioner::convert(Operation *op) {
   if (isa<ReshardOp, ReshardLikeOp>(op)) {
+    reportStep(op, nullptr);
     locals.map(op->getResult(0), localValue(op->getOperand(0), analysis.of(op->getResult(0))));
     return success();
   }
@@ -264,6 +266,7 @@ LogicalResult Partitioner::convert(Operation *op) {
     return convertIf(op);
   if (const Decision *decision = analysis.decision(op))
     return convertCut(op, *decision);
+  reportStep(op, nullptr);
   builder.clone(*op, locals);
   return success();
 }
@@ -279,6 +282,7 @@ void Partitioner::convertReturn(Operation *op) {
   SmallVector<Value> values;
   for (auto [i, value] : llvm::enumerate(op->getOperands()))
     values.push_back(localValue(value, analysis.result(i)));
+  reportReturn(op);
   func::ReturnOp::create(builder, op->getLoc(), values);
 }
 
@@ -294,6 +298,7 @@ LogicalResult Partitioner::run() {
   for (BlockArgument arg : old->getArguments()) {
     inputs.push_back(localize(arg.getType(), analysis.of(arg)));
     locals.map(arg, entry->addArgument(inputs.back(), arg.getLoc()));
+    reportValue(arg, true);
   }
   builder.setInsertionPointToEnd(entry);
   unused = findUnused(*old);

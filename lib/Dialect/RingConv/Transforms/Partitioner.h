@@ -36,11 +36,13 @@ private:
                                             llvm::ArrayRef<mlir::Value> operands);
   halo::Plan planWindow(const halo::Window &window, const WindowCut &cut);
   std::vector<int64_t> meshPositions(llvm::ArrayRef<mlir::StringAttr> axes);
-  std::vector<halo::ExchangeDim> reportExchange(llvm::ArrayRef<HaloDimAttr> dims);
   TensorReport reportTensor(mlir::RankedTensorType type, ShardingAttr sharding);
+  /// Adds a step for `op`, which is cut as `decision` says, or not at all (null).
+  void reportStep(mlir::Operation *op, const Decision *decision);
+  void reportValue(mlir::Value value, bool throughout);
+  void reportReturn(mlir::Operation *op);
   llvm::SmallVector<mlir::Value> exchange(mlir::Location loc, mlir::Value input, llvm::ArrayRef<HaloDimAttr> dims,
                                           mlir::IntegerAttr id);
-  void remarkWindows(WindowedOpInterface op, llvm::ArrayRef<HaloDimAttr> dims, const Decision &decision);
 
   mlir::Value foldBorder(FoldBorderOp op, const Decision &decision, LocalBuilder &local);
 
@@ -79,12 +81,16 @@ private:
   mlir::IRMapping locals;
   llvm::DenseMap<mlir::Attribute, mlir::Value> coords; ///< made once, at the entry
   llvm::DenseSet<mlir::Operation *> unused;            ///< of the whole program: not converted
+  llvm::DenseMap<mlir::Value, int64_t> reported;       ///< places in the report's values
   mlir::Block *entry = nullptr;
 };
 
 /// Operations of `body` that no result of the program needs. That something is
 /// cut like a value does not need the value.
 llvm::DenseSet<mlir::Operation *> findUnused(mlir::Block &body);
+
+/// `file:line:column`, or nothing.
+std::string locationText(mlir::Location loc);
 
 /// A piece of a plan as an attribute.
 PieceAttr makePiece(mlir::MLIRContext *ctx, const halo::Piece &piece);

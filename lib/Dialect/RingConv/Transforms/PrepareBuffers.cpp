@@ -7,8 +7,10 @@
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Tensor/Transforms/Transforms.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace ringconv {
@@ -46,6 +48,24 @@ static void reuseInput(linalg::GenericOp op) {
   }
 }
 
+/// What a loop carries is written where it lay, if the operation that makes it
+/// anew comes behind all that read it.
+static void carryInPlace(scf::ForOp loop) {
+  Block &body = *loop.getBody();
+  for (auto [arg, yielded] : llvm::zip(loop.getRegionIterArgs(), body.getTerminator()->getOperands())) {
+    auto op = yielded.getDefiningOp<DestinationStyleOpInterface>();
+    if (!op || op->getBlock() != &body || yielded.getType() != arg.getType())
+      continue;
+    OpOperand *init = op.getTiedOpOperand(cast<OpResult>(yielded));
+    auto isBefore = [&](Operation *user) {
+      Operation *ancestor = body.findAncestorOpInBlock(*user);
+      return ancestor != op && ancestor->isBeforeInBlock(op);
+    };
+    if (init->get().getDefiningOp<tensor::EmptyOp>() && llvm::all_of(arg.getUsers(), isBefore))
+      init->set(arg);
+  }
+}
+
 /// A value that is returned twice gets a second buffer: each result is written
 /// into memory of the caller, and those are two places.
 static void separateResults(func::FuncOp func) {
@@ -72,6 +92,7 @@ struct PrepareBuffersPass : ringconv::impl::PrepareBuffersPassBase<PrepareBuffer
     if (failed(applyPatternsGreedily(func, std::move(patterns))))
       return signalPassFailure();
     func.walk(reuseInput);
+    func.walk(carryInPlace);
     separateResults(func);
   }
 };

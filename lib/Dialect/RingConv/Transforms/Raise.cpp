@@ -188,7 +188,7 @@ struct RaisePass : ringconv::impl::RaisePassBase<RaisePass> {
     forEach([](Operation *op) {
       return raise::raiseLinalgConv(op) || raise::raiseLinalgPooling(op) || raise::raiseTosa(op);
     });
-    forEach([&](Operation *op) { return raise::raiseTensor(op, raiseSlices); });
+    forEach([&](Operation *op) { return raise::raiseTensor(op, raiseSlices) || raise::raiseSwitch(op); });
   }
 
 private:

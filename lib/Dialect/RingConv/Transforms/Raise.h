@@ -74,6 +74,7 @@ bool raiseLinalgConv(mlir::Operation *op);
 bool raiseLinalgPooling(mlir::Operation *op);
 bool raiseTosa(mlir::Operation *op);
 bool raiseTensor(mlir::Operation *op, bool slices);
+bool raiseSwitch(mlir::Operation *op);
 /// Errors are reported at their operation.
 mlir::LogicalResult raiseShard(mlir::ModuleOp module);
 

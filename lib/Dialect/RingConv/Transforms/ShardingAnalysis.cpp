@@ -79,6 +79,10 @@ void ShardingAnalysis::wishOperands(Operation *op, ShardingAttr sharding, bool e
 
 void ShardingAnalysis::collectWishes(Block &block) {
   for (Operation &op : llvm::reverse(block)) {
+    // What is used at other cuts only is computed there.
+    if (auto reshard = dyn_cast<ReshardOp>(op))
+      wish(reshard.getInput(), canonical(reshard.getSharding(), reshard.getType().getShape(), mesh.mesh),
+           reshard.getInput().hasOneUse());
     if (op.getNumResults() == 0 || (op.getNumRegions() && !isa<linalg::LinalgOp>(op)))
       continue;
     if (ShardingAttr w = wanted.lookup(op.getResult(0)))

@@ -48,11 +48,31 @@ refused("--shape: 'x=1xa', expected NAME=1x3x640x960", "relu.onnx", "-o", "y.mli
 refused("--mesh: 'w', expected AXIS=EXTENT,… with axes of different names", "atanh.onnx", "-o", "y.mlir", "--mesh", "w")
 refused("--shard: x: the mesh has no axis w", "atanh.onnx", "-o", "y.mlir", "--shard", "x=,w")
 refused("--shard: x has 2 dimensions, got 3", "atanh.onnx", "-o", "y.mlir", "--mesh", "w=2", "--shard", "x=,,w")
+refused("--constant: no input is called q; the inputs are x", "atanh.onnx", "-o", "y.mlir", "--constant", "q=1")
+refused("--constant: x has 2 dimensions, expected a scalar", "atanh.onnx", "-o", "y.mlir", "--constant", "x=1")
+refused("--constant: 'x=one', expected NAME=NUMBER", "atanh.onnx", "-o", "y.mlir", "--constant", "x=one")
 refused("none.onnx: no such file", "none.onnx", "-o", "y.mlir")
 with open("text.onnx", "w") as file:
     file.write("hello")
 assert "import_onnx: text.onnx: no valid ONNX model" in importer("text.onnx", "-o", "y.mlir").stderr
 assert not os.path.exists("y.mlir"), "something was written"
+
+# ---- Branches ----
+value = lambda name, kind, shape: helper.make_tensor_value_info(name, kind, shape)
+branches = {}
+for name, operator in (("then_branch", "Neg"), ("else_branch", "Relu")):
+    branches[name] = helper.make_graph([helper.make_node(operator, ["x"], [name])], name, [],
+                                       [value(name, TensorProto.FLOAT, [1, 3])])
+graph = helper.make_graph([helper.make_node("If", ["flag"], ["y"], name="fork", **branches)], "g",
+                          [value("x", TensorProto.FLOAT, [1, 3]), value("flag", TensorProto.BOOL, [])],
+                          [value("y", TensorProto.FLOAT, [1, 3])])
+onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)], ir_version=9), "if.onnx")
+refused("node 'fork' (If): the condition must be constant", "if.onnx", "-o", "y.mlir")
+np.save("x.npy", np.array([[-1, 2, -3]], np.float32))
+for flag, expected in ((1, [[1, -2, 3]]), (0, [[0, 2, 0]])):
+    assert importer("if.onnx", "-o", "if.mlir", "--constant", f"flag={flag}").returncode == 0
+    subprocess.run([tool, "if.mlir", "--input=x=x.npy", "--output=0=y.npy"], check=True)
+    assert np.array_equal(np.load("y.npy"), expected), flag
 
 # ---- Weights in a file and inline ----
 n = Net((1, 4, 6, 12))

@@ -207,3 +207,12 @@ def attention():
 
 
 NETWORKS = {f.__name__: f for f in (unet, resnet50, mobilenet, wavenet, weather, video, attention)}
+
+# How tests cut them: mesh, and per dimension of the input the axes that cut it.
+_PLANE = (("sp=2", ",,,sp"), ("sp=3", ",,,sp"), ("sp=4", ",,,sp"), ("h=2,w=2", ",,h,w"))
+_ROWS = (("sp=2", ",,,sp"), ("sp=3", ",,sp,"), ("sp=4", ",,,sp"), ("h=2,w=2", ",,h,w"))
+CUTS = {
+    "unet": _PLANE, "resnet50": _PLANE, "weather": _PLANE, "mobilenet": _ROWS, "attention": _ROWS,
+    "wavenet": (("sp=2", ",,sp"), ("sp=3", ",,sp"), ("sp=4", ",,sp"), ("a=2,b=2", ",,a+b")),
+    "video": (("sp=2", ",,,,sp"), ("sp=3", ",,,sp,"), ("sp=4", ",,,,sp"), ("h=2,w=2", ",,,h,w")),
+}

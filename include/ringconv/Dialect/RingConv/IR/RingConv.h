@@ -59,6 +59,8 @@ ShardingAttr canonical(ShardingAttr sharding, llvm::ArrayRef<int64_t> shape, Mes
 mlir::RankedTensorType shardType(mlir::RankedTensorType type, ShardingAttr sharding, MeshAttr mesh);
 
 TableAttr makeTable(mlir::MLIRContext *ctx, const halo::Table &table);
+/// Slabs of an exchange of these HaloDimAttr: two for each that has slabs.
+size_t countSlabs(mlir::ArrayAttr dims);
 
 /// The mesh operation that `mesh` names in the module around `op`, or null.
 MeshOp lookupMesh(mlir::Operation *op, mlir::FlatSymbolRefAttr mesh);

@@ -105,26 +105,53 @@ def RingConv_TableAttr : RingConv_Attr<"Table", "table"> {
 }
 
 def RingConv_PieceAttr : RingConv_Attr<"Piece", "piece"> {
-  let summary = "One kind of piece of the exchange in one dimension; see halo::Piece.";
-  let parameters = (ins "int64_t":$side, "int64_t":$fill, "::ringconv::TableAttr":$recvPeer,
+  let summary = "One kind of piece of the messages in one dimension; see halo::Piece.";
+  let parameters = (ins "int64_t":$side, "bool":$reverse, "int64_t":$step, "::ringconv::TableAttr":$recvPeer,
                     "::ringconv::TableAttr":$recvAt, "::ringconv::TableAttr":$recvExtended,
                     "::ringconv::TableAttr":$recvSize, "::ringconv::TableAttr":$sendPeer,
                     "::ringconv::TableAttr":$sendAt, "::ringconv::TableAttr":$sendSize);
   let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    /// Pieces that are alike but for their tables may share a loop.
+    bool isLike(PieceAttr other) const {
+      return getSide() == other.getSide() && getReverse() == other.getReverse() && getStep() == other.getStep();
+    }
+  }];
+}
+
+def RingConv_FillAttr : RingConv_Attr<"Fill", "fill"> {
+  let summary = "One kind of copy within a rank after the messages of one dimension; see halo::Fill.";
+  let parameters = (ins "int64_t":$side, "int64_t":$from, "int64_t":$step, "int64_t":$fromStep, "bool":$ordered,
+                    "::ringconv::TableAttr":$at, "::ringconv::TableAttr":$extended, "::ringconv::TableAttr":$fromAt,
+                    "::ringconv::TableAttr":$fromExtended, "::ringconv::TableAttr":$size);
+  let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    /// One copy of a box does it; else one copy after the other.
+    bool isBox() const { return getStep() == getFromStep() && !getOrdered(); }
+    bool isLike(FillAttr other) const {
+      return getSide() == other.getSide() && getFrom() == other.getFrom() && getStep() == other.getStep() &&
+             getFromStep() == other.getFromStep() && getOrdered() == other.getOrdered();
+    }
+  }];
 }
 
 def RingConv_HaloDimAttr : RingConv_Attr<"HaloDim", "halo_dim"> {
   let summary = "The exchange in one dimension: slab sizes and kinds of pieces.";
   let description = [{
-    `low` and `high` are slab sizes in elements, the same on every rank. `axes`
-    are the mesh axes that cut the dimension (none: a border mode on a whole
-    dimension). `edges` are the outputs at either end that need the halo on some
-    rank, and the fewest outputs of a rank; absent where a rank has too few.
+    `low` and `high` are slab sizes in elements, the same on every rank. Where
+    both are 0 the dimension has no slabs: the entry says which part of the
+    shard is read along it, by which ranks. `axes` are the mesh axes that the
+    tables count parts of (none: a dimension that is not cut). `edges` are the
+    outputs at either end that need the halo on some rank, and the fewest
+    outputs of a rank; absent where a rank has too few. `fills` are copies
+    within the rank, made in this order after the messages.
   }];
   let parameters = (ins "int64_t":$dim, OptionalArrayRefParameter<"::mlir::StringAttr">:$axes, "int64_t":$low,
                     "int64_t":$high, OptionalArrayRefParameter<"int64_t">:$edges,
-                    OptionalArrayRefParameter<"::ringconv::PieceAttr">:$pieces);
+                    OptionalArrayRefParameter<"::ringconv::PieceAttr">:$pieces,
+                    OptionalArrayRefParameter<"::ringconv::FillAttr">:$fills);
   let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{ bool hasSlabs() const { return getLow() > 0 || getHigh() > 0; } }];
 }
 
 #endif

@@ -274,8 +274,9 @@ def RingConv_LocalPoolOp : RingConv_DestinationOp<"local_pool", [AttrSizedOperan
 def RingConv_HaloExchangeOp : RingConv_Op<"halo_exchange", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "the slabs around a shard";
   let description = [{
-    Results: for each entry of `dims` (ascending) a low and a high slab, laid
-    out as `ringconv.local_conv` says. What no window reads is left undefined.
+    Results: for each entry of `dims` (ascending) with elements a low and a high
+    slab, laid out as `ringconv.local_conv` says. What no window reads is left
+    undefined.
 
     Made by `ringconv-partition`, removed by `ringconv-lower-halo`.
   }];
@@ -346,11 +347,9 @@ def RingConv_SendOp : RingConv_Op<"send", [DeclareOpInterfaceMethods<MemoryEffec
 def RingConv_RecvOp : RingConv_Op<"recv", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "one piece of the message from a peer";
   let description = [{
-    `reverse` dimensions are laid out in reverse order; in `repeat` dimensions
-    the piece has one element, which fills the destination.
+    `reverse` dimensions are laid out in reverse order.
   }];
-  let arguments = (ins AnyStridedMemRef:$data, Index:$peer, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$reverse,
-                   DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$repeat);
+  let arguments = (ins AnyStridedMemRef:$data, Index:$peer, DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$reverse);
   let assemblyFormat = "$data `from` $peer attr-dict `:` type($data)";
 }
 

@@ -48,6 +48,22 @@ def DifferentiatePass : Pass<"ringconv-differentiate", "::mlir::ModuleOp"> {
 
 // ===--- partitioning ---------------------------------------------------=== //
 
+def PropagateShardingPass : Pass<"ringconv-propagate-sharding", "::mlir::ModuleOp"> {
+  let summary = "shardings of arguments and results to all values";
+  let description = [{
+    Before: as for `ringconv-partition`. After: every result has a sharding, and
+    a `ringconv.reshard` stands wherever a value changes its cuts: before an
+    operation that needs an operand otherwise, behind one that computes a result
+    otherwise, on the way into and out of regions. What stands between is cut
+    alike. Cuts go forward from the arguments; what results and reshards ask for
+    goes backward first, as a wish that is met where no operand speaks against
+    it. `ringconv-partition` does the same by itself, and makes of what this pass
+    leaves the program that it would have made without it. Private functions are
+    inlined.
+  }];
+  let dependentDialects = ["::ringconv::RingConvDialect"];
+}
+
 def PartitionPass : Pass<"ringconv-partition", "::mlir::ModuleOp"> {
   let summary = "whole tensors to the program of one rank";
   let description = [{
@@ -133,9 +149,11 @@ def LowerStartPass : Pass<"ringconv-lower-start", "::mlir::func::FuncOp"> {
     After bufferization. Each piece of an exchange becomes a `ringconv.recv` into
     a slab and a `ringconv.send` from the shard inside one `ringconv.group`;
     redistributions become a group with loops over the ranks, and its wait.
+    Border modes add copies behind the wait, and where the
+    exchange has several dimensions clear the slabs before the group.
   }];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
-                           "::mlir::scf::SCFDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
 }
 
 // ===--- bufferization ----------------------------------------------------=== //
@@ -145,7 +163,8 @@ def PrepareBuffersPass : Pass<"ringconv-prepare-buffers", "::mlir::func::FuncOp"
   let description = [{
     Entry arguments become read-only, for they are the caller's; concatenations
     become insertions into one destination; an elementwise operation on a value
-    that the program made, and that nothing else uses, writes into it.
+    that the program made, and that nothing else uses, writes into it; what a loop
+    carries from round to round is written where it lay, unless it is still read.
   }];
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect", "::mlir::tensor::TensorDialect"];
 }
@@ -179,8 +198,11 @@ def RaisePass : Pass<"ringconv-raise", "::mlir::ModuleOp"> {
       -inf the result is then -inf too.
     - `tosa.conv2d`, `conv3d`, `depthwise_conv2d`, `transpose_conv2d`,
       `max_pool2d`, `avg_pool2d` likewise, if zero points are 0.
-    - `tensor.pad` of 0 or -inf and `tensor.extract_slice` become pools with
-      windows of 1 and signed padding.
+    - `tensor.pad` of a constant and `tensor.extract_slice` become pools with
+      windows of 1 and signed padding; a constant other than 0 and -inf is
+      selected where ones padded likewise are none, and dimensions that a slice
+      drops are collapsed behind it.
+    - `scf.index_switch` becomes `scf.if` in `scf.if`.
     - `shard.grid` becomes `ringconv.mesh` with axes `axis0`, `axis1`, ...;
       `shard.shard` becomes the sharding of an argument or a result, or
       `ringconv.reshard`. What has no counterpart is an error.
@@ -191,7 +213,7 @@ def RaisePass : Pass<"ringconv-raise", "::mlir::ModuleOp"> {
   }];
   let options = [Option<"raiseSlices", "raise-slices", "bool", "true", "raise tensor.extract_slice too">];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
-                           "::mlir::tensor::TensorDialect", "::ringconv::RingConvDialect"];
+                           "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect", "::ringconv::RingConvDialect"];
 }
 
 #endif

@@ -25,6 +25,7 @@ struct TensorReport {
   std::vector<int64_t> shape;
   std::string elementType;
   std::vector<halo::MeshDim> dims; ///< one per dimension
+  int64_t elementBytes = 0;
 };
 
 struct WindowReport {
@@ -36,11 +37,36 @@ struct WindowReport {
   std::vector<halo::ExchangeDim> exchange; ///< of the input, for this operation
 };
 
+/// A tensor that comes to lie otherwise.
+struct MoveReport {
+  TensorReport from, to;
+};
+
+/// One operation, what its operands go through before it, and the sum of its
+/// partial results.
+struct StepReport {
+  std::string label, location;
+  double work = 0;                   ///< of the whole program: multiply-adds, or else values computed
+  std::vector<TensorReport> tensors; ///< operands as they are needed, then results as they are computed
+  std::vector<MoveReport> moves;
+  std::vector<int64_t> reduceAxes; ///< of the mesh: results are summed over them
+  int64_t results = 0;             ///< how many of the tensors
+  int64_t window = -1;             ///< of FuncReport::windows, with its exchange
+};
+
+/// A value and the steps that make it and that read it last.
+struct ValueReport {
+  TensorReport tensor;
+  int64_t begin, end;
+};
+
 /// Entry i belongs to the operations with attribute `report = i`.
 struct FuncReport {
   std::vector<std::string> axes; ///< of the mesh
   std::vector<int64_t> extents;
   std::vector<WindowReport> windows;
+  std::vector<StepReport> steps;   ///< in the order of the program
+  std::vector<ValueReport> values; ///< arguments and results of the function live throughout
 };
 
 struct PartitionReport {
