@@ -23,7 +23,7 @@ enum { RCRT_TRANSPORT_AUTO = -1 };
 
 typedef struct rcrt_flags {
   const char **inputs, **outputs; /* files by number, NULL where none is given */
-  bool check, report, help, version, has_rtol, graph, simulate;
+  bool check, report, help, version, has_rtol, graph, simulate, deterministic;
   double rtol, timeout;
   uint64_t seed;
   int64_t repeat, ranks_per_process;

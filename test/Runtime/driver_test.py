@@ -248,7 +248,7 @@ def test_runs(how, launch):
         check(f"{how} {mesh} values", max(abs(a - b) for a, b in zip(y, want)) < 1e-5 and abs(s[0] - sum(y)) < 1e-9)
         same = same or y
         check(f"{how} {mesh} same bits on every mesh", same == y)
-        r = run("--seed=3", "--output=0=g.npy", mesh=mesh, launcher=l)
+        r = run("--seed=3", "--deterministic", "--output=0=g.npy", mesh=mesh, launcher=l)
         generated = generated or read_npy("g.npy", "f")
         check(f"{how} {mesh} same generated inputs", r.code == 0 and read_npy("g.npy", "f") == generated, r)
         for f in ["y.npy", "s.npy", "g.npy"]:
