@@ -117,6 +117,15 @@ bool ringconv::lowerToColumns(LocalConvOp op, const LoopOptions &options, std::s
   // More features go faster as lanes; where they cannot, the reason stands.
   if (!shape || shape->perGroup >= 8)
     return false;
+  if (!readColumns(op, *shape).isStatic())
+    if (SmallVector<LocalConvOp> versions = specializeColumns(op); !versions.empty()) {
+      for (LocalConvOp version : versions)
+        if (!lowerToVectorLoops(version, options))
+          lowerToPlainLoops(version, options);
+      return true;
+    }
+  if (lowerToDirectColumns(op, *shape, options))
+    return true;
   const char *why = ConvColumns::check(LocalWindow(op), *shape);
   if (!why && shape->perGroup * shape->taps.back() > kMaxBody)
     why = "a window of too many taps";

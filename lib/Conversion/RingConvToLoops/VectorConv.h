@@ -23,18 +23,28 @@ public:
 
 private:
   int64_t yb() { return dimOf(op.getOutputDims(), kBatch); }
-  void enterBlock(mlir::Value n, mlir::Value group, mlir::Value block);
+  /// All output features of a group, or of all groups (depthwise).
+  void computeGroup(mlir::Value group);
+  void enterBlock(mlir::Value group, mlir::Value block);
+  /// The body for each pass over the input features.
+  void forPasses(llvm::function_ref<void()> body);
   mlir::Value zeros() { return l.zero(vectorType); }
   mlir::Value loadBias(int64_t v);
 
   /// Loops over the output rows; `position` and the bounds of the taps of each
   /// are computed outside the loop over input features.
   void rowLoops(Values outputs);
-  Values initial(int64_t size);
+  /// The bias, or what the pass before has left.
+  Values initial(llvm::ArrayRef<mlir::Value> outputs, mlir::Value column, int64_t size);
   void store(llvm::ArrayRef<mlir::Value> outputs, mlir::Value column, mlir::ValueRange accumulators);
+  void storeResult(llvm::ArrayRef<mlir::Value> outputs, mlir::Value column, mlir::ValueRange accumulators);
+  /// Where `partial` holds accumulator `i` of a tile.
+  Values partialIndex(llvm::ArrayRef<mlir::Value> outputs, mlir::Value column, int64_t i);
   void tiles(llvm::ArrayRef<mlir::Value> outputs);
-  /// The sums of a tile whose columns are static but for `shift` elements.
-  Values reduce(const TileRun &run, mlir::Value shift);
+  /// Tile `k` of a run.
+  void tile(llvm::ArrayRef<mlir::Value> outputs, const TileRun &run, mlir::Value k);
+  /// All tiles of the only row, in stretches, each for all blocks of features.
+  void stretches(mlir::Value group);
   struct Place {
     Segment segment;
     mlir::Value index;
@@ -47,7 +57,9 @@ private:
   Values multiplyColumns(llvm::ArrayRef<TileColumn> columns, mlir::Value f, llvm::ArrayRef<mlir::Value> taps,
                          llvm::ArrayRef<mlir::Value> coords, mlir::ValueRange state);
   void multiplyColumn(const TileColumn &c, const Source &source, std::map<int64_t, Values> &weights, Values &sums);
-  mlir::Value broadcast(const Source &source);
+  /// What each vector of the tile multiplies: one scalar of the input, or as many
+  /// vectors of it (depthwise), of entry `n` of the batch.
+  Values inputVectors(Source source, int64_t n);
   Values loadWeights(mlir::Value f, llvm::ArrayRef<mlir::Value> taps, mlir::Value tap);
   /// Counts per element; tiles that overlap count whole rows of taps instead
   /// (see dynamicTiles).
@@ -78,6 +90,8 @@ private:
   // Of the block of features.
   mlir::Value packedBlock, feature, storedLanes;
   Values start;
+  // Of the pass; null where there is only one.
+  mlir::Value partial, passBegin, passEnd, isLastPass;
   // Of the output row, and of the tile.
   llvm::SmallVector<TapBounds> rows;
   llvm::SmallVector<Place> places;

@@ -83,7 +83,7 @@ void VectorConv::borderTile(ArrayRef<Value> outputs, Value column, const ColumnW
     else
       places.push_back(e < 0 ? Place{Segment::Own, l.add(dims[last()].own, e)} : Place{Segment::High, l.constant(e)});
   }
-  store(outputs, column, overFeatures(columns, initial(plan.tile)));
+  store(outputs, column, overFeatures(columns, initial(outputs, column, plan.tile)));
 }
 
 // ===--------------------------------------------------------------------=== //
@@ -169,7 +169,7 @@ void VectorConv::interiorTile(ArrayRef<Value> outputs, Value column) {
   places.clear();
   for (const TileColumn &c : columns)
     places.push_back({Segment::Own, l.add(base, c.element)});
-  store(outputs, column, overFeatures(columns, initial(plan.tile)));
+  store(outputs, column, overFeatures(columns, initial(outputs, column, plan.tile)));
 }
 
 void VectorConv::singleColumn(ArrayRef<Value> outputs, Value column) {
@@ -177,13 +177,13 @@ void VectorConv::singleColumn(ArrayRef<Value> outputs, Value column) {
   all.push_back(tapBounds(last(), column));
   auto step = [&](Value f, ValueRange s) {
     return forTapRows(all, {}, {}, s, [&](ArrayRef<Value> taps, ArrayRef<Value> coords, ValueRange sums) {
-      Value x = broadcast(sourceOf(coords, std::nullopt, l.add(firstFeature, f)));
+      Values xs = inputVectors(sourceOf(coords, std::nullopt, l.add(firstFeature, f)), 0);
       Values weights = loadWeights(f, taps.drop_back(), taps.back()), next;
-      for (auto [w, sum] : llvm::zip(weights, sums))
+      for (auto [x, w, sum] : llvm::zip(xs, weights, sums))
         next.push_back(math::FmaOp::create(b, l.loc, x, w, sum));
       count(1);
       return next;
     });
   };
-  store(outputs, column, l.forLoop(l.constant(0), l.constant(plan.features), initial(1), step));
+  store(outputs, column, l.forLoop(l.constant(0), l.constant(plan.features), initial(outputs, column, 1), step));
 }

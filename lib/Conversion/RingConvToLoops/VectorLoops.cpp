@@ -2,10 +2,10 @@
 //
 // The vectorised form of local convolutions.
 //
-//   for batch, group, block of output features:
+//   for batch, group, block of output features, pass over the input features:
 //     for the output rows:
 //       for the tiles of output columns:
-//         accumulators = bias
+//         accumulators = bias, or the sums of the pass before
 //         for input feature, for the tap rows that read an element:
 //           for the input columns of the tile, ascending:
 //             x = broadcast of the element
@@ -33,14 +33,29 @@ void VectorConv::emit() {
   prepare();
   prepareBorders();
   filter = packFilter(l, op, plan);
-  forEach(l.size(op.getInit(), yb()), [&](Value n) {
-    forEach(plan.groups, [&](Value group) {
-      forEach(plan.blocks(), [&](Value block) {
-        enterBlock(n, group, block);
-        rowLoops({});
-      });
-    });
-  });
+  if (plan.passes() > 1) {
+    Values sizes;
+    SmallVector<int64_t> shape;
+    for (const DimValues &dim : dims) {
+      sizes.push_back(dim.outputs);
+      shape.push_back(ShapedType::kDynamic);
+    }
+    shape.push_back(plan.width());
+    partial = memref::AllocOp::create(b, l.loc, MemRefType::get(shape, plan.accumulator), sizes,
+                                      b.getI64IntegerAttr(64));
+  }
+  l.forLoop(
+      l.constant(0), l.size(op.getInit(), yb()), {},
+      [&](Value n, ValueRange) {
+        forEach(plan.groups, [&](Value group) {
+          enterGroup(n, group);
+          computeGroup(group);
+        });
+        return Values();
+      },
+      plan.batch);
+  if (partial)
+    memref::DeallocOp::create(b, l.loc, partial);
   releaseFilter(l, filter);
   op.erase();
 }
@@ -49,10 +64,20 @@ void VectorConv::emit() {
 // A block of output features
 // ===--------------------------------------------------------------------=== //
 
-void VectorConv::enterBlock(Value n, Value group, Value block) {
-  enterGroup(n, group);
+void VectorConv::computeGroup(Value group) {
+  if (plan.rows() == 0 && plan.columns.isStatic() && !partial)
+    return stretches(group);
+  forEach(plan.blocks(), [&](Value block) {
+    enterBlock(group, block);
+    forPasses([&] { rowLoops({}); });
+  });
+}
+
+void VectorConv::enterBlock(Value group, Value block) {
   packedBlock = l.add(l.mul(group, plan.blocks()), block);
   feature = firstOutput(l, plan, group, block);
+  if (plan.depthwise)
+    firstFeature = feature;
   if (options.count) {
     Value left = l.sub(l.constant(plan.perGroup), l.mul(block, plan.width()));
     storedLanes = arith::MinSIOp::create(b, l.loc, left, l.constant(plan.width()));
@@ -60,6 +85,21 @@ void VectorConv::enterBlock(Value n, Value group, Value block) {
   start.clear();
   for (int64_t v = 0; v < plan.vectors; ++v)
     start.push_back(op.getBias() ? loadBias(v) : zeros());
+}
+
+void VectorConv::forPasses(llvm::function_ref<void()> body) {
+  if (!partial)
+    return body();
+  l.forLoop(
+      l.constant(0), l.constant(plan.features), {},
+      [&](Value begin, ValueRange) {
+        passBegin = begin;
+        passEnd = arith::MinSIOp::create(b, l.loc, l.add(begin, plan.pass), l.constant(plan.features));
+        isLastPass = l.equal(passEnd, l.constant(plan.features));
+        body();
+        return Values();
+      },
+      plan.pass);
 }
 
 Value VectorConv::loadBias(int64_t v) {

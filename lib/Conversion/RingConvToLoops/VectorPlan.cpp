@@ -6,6 +6,7 @@
 #include "mlir/IR/Matchers.h"
 #include <map>
 #include <numeric>
+#include <utility>
 
 using namespace mlir;
 using namespace ringconv;
@@ -114,11 +115,14 @@ SmallVector<TileColumn> ColumnWindow::columns(int64_t begin, int64_t size) const
 // ===--------------------------------------------------------------------=== //
 
 /// More multiply-adds in one loop body cost compile time and gain nothing.
-static constexpr int64_t kMaxBody = 400;
+static constexpr int64_t kMaxBody = 400, kMaxBatchBody = 450;
 /// Versions of the tile in one kernel: beyond, code grows without need.
 static constexpr int64_t kMaxVersions = 10;
 /// Planning takes time for each tile.
 static constexpr int64_t kMaxColumns = 1 << 20;
+/// Bytes of a block's filter that are read again and again from the second cache,
+/// beyond which features go in passes of `kPassFilter`; of the input of a stretch.
+static constexpr int64_t kMaxFilter = 640 << 10, kPassFilter = 160 << 10, kStretchInput = 192 << 10;
 
 namespace {
 struct Tiling {
@@ -263,16 +267,16 @@ static Bounds boundsOfMixed(LocalConvOp op, ArrayRef<int64_t> list, size_t n, si
   return boundsOf(op.getScalars()[scalarsBefore + dynamicBefore]);
 }
 
-static ColumnWindow columnWindow(LocalConvOp op, const VectorPlan &plan) {
-  size_t n = plan.taps.size() - 1;
-  int64_t d = plan.inputDims.back();
+ColumnWindow ringconv::readColumns(LocalConvOp op, const VectorShape &shape) {
+  size_t n = shape.taps.size() - 1;
+  int64_t d = shape.inputDims.back();
   auto sizeOf = [](Value v, int64_t dim) { return cast<MemRefType>(v.getType()).getDimSize(dim); };
-  ColumnWindow w{plan.taps[n],
+  ColumnWindow w{shape.taps[n],
                  op.getStride()[n],
                  op.getRhsDilate()[n],
                  op.getLhsDilate()[n],
                  op.getOffset()[n],
-                 sizeOf(op.getInit(), plan.outputDims.back()),
+                 sizeOf(op.getInit(), shape.outputDims.back()),
                  0,
                  sizeOf(op.getInput(), d),
                  0,
@@ -354,6 +358,43 @@ std::optional<VectorShape> ringconv::readVectorShape(LocalConvOp op, const LoopO
   return shape;
 }
 
+/// True if the groups are single features that lie side by side in input, slabs,
+/// and result.
+static bool isDepthwise(LocalConvOp op, const VectorShape &shape) {
+  if (!shape.featureGroups || shape.perGroup != 1 || shape.features != 1 || shape.groups < 8)
+    return false;
+  int64_t in = dimOf(op.getInputDims(), kFeature), out = dimOf(op.getOutputDims(), kFeature);
+  auto isVector = [](Value v, int64_t d) { return isVectorDim(cast<MemRefType>(v.getType()), d); };
+  return isVector(op.getInput(), in) && isVector(op.getInit(), out) &&
+         llvm::all_of(op.getHalos(), [&](Value halo) { return isVector(halo, in); });
+}
+
+/// Entries of the batch per tile, a divisor of the batch: as many as registers and
+/// the size of the body allow, and as still add to the speed.
+static int64_t chooseBatch(LocalConvOp op, const VectorPlan &plan, int64_t registers) {
+  int64_t count = cast<MemRefType>(op.getInit().getType()).getDimSize(dimOf(op.getOutputDims(), kBatch));
+  if (!plan.columns.isStatic() || ShapedType::isDynamic(count) || plan.depthwise)
+    return 1;
+  int64_t accumulators = plan.tile * plan.vectors, best = 1;
+  int64_t fmas = accumulators * ((plan.columns.taps + plan.columns.base - 1) / plan.columns.base);
+  for (int64_t batch = 2; batch * accumulators <= 16 && accumulators < 8; ++batch)
+    if (count % batch == 0 && batch * fmas <= kMaxBatchBody && batch * accumulators + plan.vectors + 1 < registers)
+      best = batch;
+  return best;
+}
+
+/// How loops are blocked for the caches.
+static void chooseBlocking(VectorPlan &plan) {
+  int64_t bytes = plan.accumulator.getIntOrFloatBitWidth() / 8, taps = 1;
+  for (int64_t t : plan.taps)
+    taps *= t;
+  int64_t perFeature = taps * plan.width() * bytes;
+  plan.pass = plan.features;
+  if (plan.features * perFeature > kMaxFilter && plan.columns.isStatic())
+    plan.pass = std::max<int64_t>(4, kPassFilter / perFeature / 4 * 4);
+  plan.stretch = std::max<int64_t>(1, kStretchInput / (plan.features * plan.tile * plan.columns.stride * bytes));
+}
+
 std::optional<VectorPlan> ringconv::planVectorLoops(LocalConvOp op, const LoopOptions &options, std::string &reason) {
   auto refuse = [&](const char *why) {
     reason = why;
@@ -364,10 +405,14 @@ std::optional<VectorPlan> ringconv::planVectorLoops(LocalConvOp op, const LoopOp
     return std::nullopt;
   VectorPlan plan;
   static_cast<VectorShape &>(plan) = *shape;
+  if (isDepthwise(op, plan)) {
+    plan.depthwise = true;
+    plan.perGroup = std::exchange(plan.groups, 1);
+  }
   if (plan.perGroup < 8)
     return refuse("fewer than 8 output features per group");
 
-  plan.columns = columnWindow(op, plan);
+  plan.columns = readColumns(op, plan);
   if (plan.columns.isStatic() && plan.columns.outputs > kMaxColumns)
     return refuse("more columns than are planned one by one");
   int64_t bits = plan.accumulator.getIntOrFloatBitWidth(), registers = plan.lanes * bits == 512 ? 32 : 16;
@@ -382,6 +427,8 @@ std::optional<VectorPlan> ringconv::planVectorLoops(LocalConvOp op, const LoopOp
     return refuse("a window of too many taps");
   plan.vectors = tiling.vectors;
   plan.tile = tiling.tile;
+  plan.batch = chooseBatch(op, plan, registers);
+  chooseBlocking(plan);
   if (plan.columns.isStatic() && plan.columns.outputs > 0)
     plan.tiles = makeRuns(plan.columns, plan.tile);
   if (int64_t(plan.tiles.size()) > kMaxVersions)

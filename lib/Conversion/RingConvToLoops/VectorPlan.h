@@ -73,8 +73,21 @@ std::optional<VectorShape> readVectorShape(LocalConvOp op, const LoopOptions &op
 std::optional<VectorShape> readVectorShape(LocalPoolOp op, const LoopOptions &options, std::string &reason);
 
 struct VectorPlan : VectorShape {
+  /// Lanes are groups of one feature each, which lie side by side in the input
+  /// too: in place of a broadcast scalar there is a vector of it. The groups count
+  /// as the output features of one group.
+  bool depthwise = false;
   /// Vectors of output features per tile, outputs per tile.
   int64_t vectors, tile;
+  /// Entries of the batch per tile: where outputs are few, as in the gradient of a
+  /// filter, they give the accumulators that hide the latency.
+  int64_t batch = 1;
+  /// Input features per pass over the outputs of a block. Of more than one pass,
+  /// all but the last leave their sums in a buffer.
+  int64_t pass;
+  /// Tiles of a row that all blocks compute before the next tiles, where there are
+  /// no other rows: their input stays in the second cache.
+  int64_t stretch;
   ColumnWindow columns;
   /// Empty where columns are not static.
   llvm::SmallVector<TileRun> tiles;
@@ -82,16 +95,24 @@ struct VectorPlan : VectorShape {
   int64_t width() const { return lanes * vectors; }
   int64_t blocks() const { return (perGroup + width() - 1) / width(); }
   int64_t rows() const { return int64_t(taps.size()) - 1; }
+  int64_t passes() const { return (features + pass - 1) / pass; }
 };
 
 /// The plan, or why the vectorised form does not fit.
 std::optional<VectorPlan> planVectorLoops(LocalConvOp op, const LoopOptions &options, std::string &reason);
+
+/// The columns of an operation.
+ColumnWindow readColumns(LocalConvOp op, const VectorShape &shape);
 
 /// The forms with lanes along the columns: convolutions with few output features
 /// per group, and pools; false, with the operation untouched, where they do not
 /// fit.
 bool lowerToColumns(LocalConvOp op, const LoopOptions &options, std::string &reason);
 bool lowerToColumns(LocalPoolOp op, const LoopOptions &options, std::string &reason);
+
+/// The form of the former that needs columns whose extents and borders are known;
+/// false where they are not, or where it does not fit otherwise.
+bool lowerToDirectColumns(LocalConvOp op, const VectorShape &shape, const LoopOptions &options);
 
 /// The operation once for each size and offset that its columns have on some
 /// rank, with static columns, in branches of which each rank takes one; none, with

@@ -8,38 +8,88 @@
 using namespace mlir;
 using namespace ringconv;
 
-Values VectorConv::initial(int64_t size) {
-  Values accumulators;
-  for (int64_t i = 0; i < size; ++i)
-    accumulators.append(start.begin(), start.end());
-  return accumulators;
+// ===--------------------------------------------------------------------=== //
+// Accumulators: accumulator (n * outputs + i) * vectors + v is vector v of the
+// features of output i of entry n of the batch.
+// ===--------------------------------------------------------------------=== //
+
+Values VectorConv::initial(ArrayRef<Value> outputs, Value column, int64_t size) {
+  Values fresh;
+  for (int64_t i = 0; i < plan.batch * size; ++i)
+    fresh.append(start.begin(), start.end());
+  if (!partial)
+    return fresh;
+  auto isLater = l.compare(arith::CmpIPredicate::ne, passBegin, l.constant(0));
+  return l.ifElse(isLater, fresh, [&] {
+    Values left;
+    for (size_t i = 0; i < fresh.size(); ++i)
+      left.push_back(vector::LoadOp::create(b, l.loc, vectorType, partial, partialIndex(outputs, column, i)));
+    return left;
+  });
+}
+
+Values VectorConv::partialIndex(ArrayRef<Value> outputs, Value column, int64_t i) {
+  Values index(outputs);
+  index.push_back(l.add(column, i / plan.vectors));
+  index.push_back(l.constant(i % plan.vectors * plan.lanes));
+  return index;
 }
 
 void VectorConv::store(ArrayRef<Value> outputs, Value column, ValueRange accumulators) {
+  if (!partial)
+    return storeResult(outputs, column, accumulators);
+  auto branch = scf::IfOp::create(b, l.loc, TypeRange(), isLastPass, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(branch.thenBlock()->getTerminator());
+  storeResult(outputs, column, accumulators);
+  b.setInsertionPoint(branch.elseBlock()->getTerminator());
+  for (auto [i, sum] : llvm::enumerate(accumulators))
+    vector::StoreOp::create(b, l.loc, sum, partial, partialIndex(outputs, column, i));
+}
+
+void VectorConv::storeResult(ArrayRef<Value> outputs, Value column, ValueRange accumulators) {
   Values at(op.getOutputDims().size());
-  at[yb()] = outputBatch;
   at[dimOf(op.getOutputDims(), kFeature)] = feature;
   for (auto [n, o] : llvm::enumerate(outputs))
     at[plan.outputDims[n]] = o;
   at[plan.outputDims.back()] = column;
-  storeTile(l, op, plan, accumulators, at);
+  size_t each = accumulators.size() / plan.batch;
+  for (int64_t n = 0; n < plan.batch; ++n) {
+    at[yb()] = l.add(outputBatch, n);
+    storeTile(l, op, plan, accumulators.slice(n * each, each), at);
+  }
 }
+
+// ===--------------------------------------------------------------------=== //
+// Tiles
+// ===--------------------------------------------------------------------=== //
 
 void VectorConv::tiles(ArrayRef<Value> outputs) {
   if (!plan.columns.isStatic())
     return dynamicTiles(outputs);
-  for (const TileRun &run : plan.tiles) {
-    auto tile = [&](Value k) {
-      Value shift = run.count == 1 ? Value() : l.mul(k, run.step);
-      Values sums = reduce(run, shift);
-      Value column = run.count == 1 ? l.constant(run.begin) : l.add(l.mul(k, run.size), run.begin);
-      store(outputs, column, sums);
-    };
-    forEach(run.count, tile);
-  }
+  for (const TileRun &run : plan.tiles)
+    forEach(run.count, [&](Value k) { tile(outputs, run, k); });
 }
 
-Values VectorConv::reduce(const TileRun &run, Value shift) {
+void VectorConv::stretches(Value group) {
+  for (const TileRun &run : plan.tiles)
+    forEach(llvm::divideCeil(run.count, plan.stretch), [&](Value s) {
+      Value begin = l.mul(s, plan.stretch);
+      Value end = arith::MinSIOp::create(b, l.loc, l.add(begin, plan.stretch), l.constant(run.count));
+      forEach(plan.blocks(), [&](Value block) {
+        enterBlock(group, block);
+        l.forLoop(begin, end, {}, [&](Value k, ValueRange) {
+          tile({}, run, k);
+          return Values();
+        });
+      });
+    });
+}
+
+void VectorConv::tile(ArrayRef<Value> outputs, const TileRun &run, Value k) {
+  bool single = run.count == 1;
+  Value shift = single ? Value() : l.mul(k, run.step);
+  Value column = single ? l.constant(run.begin) : l.add(l.mul(k, run.size), run.begin);
   SmallVector<TileColumn> columns = plan.columns.columns(run.begin, run.size);
   conditions.clear();
   for (const TileColumn &c : columns)
@@ -48,7 +98,7 @@ Values VectorConv::reduce(const TileRun &run, Value shift) {
   places.clear();
   for (const TileColumn &c : columns)
     places.push_back(placeOf(c.element, shift));
-  return overFeatures(columns, initial(run.size));
+  store(outputs, column, overFeatures(columns, initial(outputs, column, run.size)));
 }
 
 VectorConv::Place VectorConv::placeOf(int64_t element, Value shift) {
@@ -79,6 +129,9 @@ Values VectorConv::overFeatures(ArrayRef<TileColumn> columns, Values state) {
       return next;
     };
   };
+  if (partial) // passes are multiples of the unrolling but for the last
+    return l.forLoop(passBegin, passEnd, state, steps(plan.features % unroll ? 1 : unroll),
+                     plan.features % unroll ? 1 : unroll);
   if (whole)
     state = l.forLoop(l.constant(0), l.constant(whole), state, steps(unroll), unroll);
   if (whole < plan.features)
@@ -120,19 +173,24 @@ Values VectorConv::multiplyColumns(ArrayRef<TileColumn> columns, Value f, ArrayR
 
 void VectorConv::multiplyColumn(const TileColumn &c, const Source &source, std::map<int64_t, Values> &weights,
                                 Values &sums) {
+  // Accumulators of one entry of the batch; all entries are touched alike.
+  int64_t each = sums.size() / plan.batch;
   SmallVector<int64_t> touched;
-  for (const TileUse &use : c.uses)
-    for (int64_t v = 0; v < plan.vectors; ++v)
-      touched.push_back(use.output * plan.vectors + v);
-  auto multiply = [&] {
-    Value x = broadcast(source);
-    Values results;
+  for (int64_t n = 0; n < plan.batch; ++n)
     for (const TileUse &use : c.uses)
-      for (int64_t v = 0; v < plan.vectors; ++v) {
-        Value sum = sums[use.output * plan.vectors + v];
-        results.push_back(math::FmaOp::create(b, l.loc, x, weights[use.tap][v], sum));
-      }
-    count(c.uses.size());
+      for (int64_t v = 0; v < plan.vectors; ++v)
+        touched.push_back(n * each + use.output * plan.vectors + v);
+  auto multiply = [&] {
+    Values results;
+    for (int64_t n = 0; n < plan.batch; ++n) {
+      Values x = inputVectors(source, n);
+      for (const TileUse &use : c.uses)
+        for (int64_t v = 0; v < plan.vectors; ++v) {
+          Value sum = sums[n * each + use.output * plan.vectors + v];
+          results.push_back(math::FmaOp::create(b, l.loc, x[v], weights[use.tap][v], sum));
+        }
+    }
+    count(c.uses.size() * plan.batch);
     return results;
   };
   Values before, after;
@@ -144,9 +202,21 @@ void VectorConv::multiplyColumn(const TileColumn &c, const Source &source, std::
     sums[k] = v;
 }
 
-Value VectorConv::broadcast(const Source &source) {
-  Value x = memref::LoadOp::create(b, l.loc, source.memref, source.index);
-  return vector::BroadcastOp::create(b, l.loc, vectorType, l.convert(x, plan.accumulator));
+Values VectorConv::inputVectors(Source source, int64_t n) {
+  Value &batch = source.index[dimOf(op.getInputDims(), kBatch)];
+  batch = l.add(batch, n);
+  if (!plan.depthwise) {
+    Value x = memref::LoadOp::create(b, l.loc, source.memref, source.index);
+    return Values(plan.vectors, vector::BroadcastOp::create(b, l.loc, vectorType, l.convert(x, plan.accumulator)));
+  }
+  Value &first = source.index[dimOf(op.getInputDims(), kFeature)];
+  Value block = first;
+  Values vectors;
+  for (int64_t v = 0; v < plan.vectors; ++v) {
+    first = l.add(block, v * plan.lanes);
+    vectors.push_back(loadVector(l, vectorType, source.memref, source.index, std::min(plan.lanes, plan.perGroup)));
+  }
+  return vectors;
 }
 
 Values VectorConv::loadWeights(Value f, ArrayRef<Value> taps, Value tap) {
