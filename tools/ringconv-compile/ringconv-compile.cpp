@@ -85,6 +85,7 @@ static int writeReportFile(ModuleOp module, const CompileOptions &options) {
   if (report.empty())
     return 0;
   PartitionReport chosen;
+  chosen.wantsSteps = true;
   {
     ScopedDiagnosticHandler quiet(module.getContext(), [](Diagnostic &) { return success(); });
     if (failed(partitionModule(module, options, chosen)))

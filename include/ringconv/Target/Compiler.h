@@ -28,6 +28,7 @@ class TargetMachine;
 
 namespace ringconv {
 
+/// What decides about code is also part of a cache's key, in Cache.cpp.
 struct CompileOptions {
   std::string entry;                ///< empty: `main`, else the only public function
   std::string mesh;                 ///< axis=extent,...; empty: as written
