@@ -67,6 +67,10 @@ struct CompiledProgram {
   std::vector<std::string> cuts;      ///< the sharding of each operand, as text
 };
 
+/// Why this build cannot compile for `target`, as the rest of a sentence about
+/// it; empty if it can.
+std::string whyNotTarget(llvm::StringRef target);
+
 /// The entry function by the rules of CompileOptions::entry.
 mlir::FailureOr<std::string> findEntry(mlir::ModuleOp module, llvm::StringRef wanted);
 
