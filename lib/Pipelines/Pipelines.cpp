@@ -121,6 +121,7 @@ void ringconv::buildHostLoweringPipeline(OpPassManager &pm, const HostOptions &o
   // linalg becomes loops before control flow becomes blocks.
   pm.addPass(createConvertLinalgToLoopsPass());
   pm.addPass(createConvertRingConvToRuntimePass());
+  pm.addNestedPass<func::FuncOp>(createCheckAllocationsPass());
   buildLLVMPipeline(pm);
 }
 
@@ -144,5 +145,7 @@ void ringconv::buildReferencePipeline(OpPassManager &pm) {
   ConvertRingConvToLoopsPassOptions loops;
   loops.vectorize = false;
   pm.addNestedPass<func::FuncOp>(createConvertRingConvToLoopsPass(loops));
+  pm.addPass(createConvertLinalgToLoopsPass());
+  pm.addNestedPass<func::FuncOp>(createCheckAllocationsPass());
   buildLLVMPipeline(pm);
 }

@@ -146,6 +146,7 @@ static int compile() {
 }
 
 int main(int argc, char **argv) {
+  reportAbruptEnds(tool.data());
   cl::HideUnrelatedOptions(category);
   cl::SetVersionPrinter(printVersion);
   cl::ParseCommandLineOptions(argc, argv, "compiles a program over whole tensors to native code of its ranks\n");

@@ -130,6 +130,7 @@ FailureOr<ringconv::LoadedProgram> compile(const Arguments &args) {
 } // namespace
 
 int main(int argc, char **argv) {
+  ringconv::reportAbruptEnds("ringconv-run");
   Arguments args;
   args.options.cpu = "native";
   args.options.reference = false;
