@@ -59,6 +59,7 @@ void ringconv::buildCudaPipeline(OpPassManager &pm, const CudaOptions &options, 
   partition.mesh = options.mesh;
   partition.mergeHalos = options.mergeHalos;
   partition.overlap = options.overlap;
+  partition.featuresLast = options.fastKernels && !options.cudnn;
   partition.report = report;
   buildPartitionPipeline(pm, partition);
   buildBufferizePipeline(pm, /*frees=*/false);

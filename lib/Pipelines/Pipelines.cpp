@@ -33,6 +33,9 @@ void ringconv::buildPartitionPipeline(OpPassManager &pm, const PartitionOptions 
   buildRaisePipeline(pm);
   if (!options.mesh.empty())
     pm.addPass(createSetMeshPass(SetMeshPassOptions{options.mesh}));
+  // Before halos are placed, so that they travel in the layout that is computed in.
+  if (options.featuresLast)
+    pm.addNestedPass<func::FuncOp>(createFeaturesLastPass());
   pm.addPass(createPartitionPass(options.report));
   // Numbers that are the same for all ranks become static sizes.
   pm.addPass(createCanonicalizerPass());

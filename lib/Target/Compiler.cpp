@@ -89,6 +89,7 @@ FailureOr<OwningOpRef<ModuleOp>> ringconv::partitionModule(ModuleOp module, cons
   partition.mergeHalos = options.mergeHalos;
   partition.overlap = options.overlap;
   partition.alwaysOverlap = options.alwaysOverlap;
+  partition.featuresLast = options.target == "cuda" && options.localConv == "codegen" && options.vectorize;
   partition.report = &report;
   buildPartitionPipeline(pm, partition);
   if (failed(pm.run(*copy)))

@@ -27,6 +27,8 @@ struct PartitionOptions : mlir::PassPipelineOptions<PartitionOptions> {
                                llvm::cl::init(true)};
   Option<bool> alwaysOverlap{*this, "always-overlap",
                              llvm::cl::desc("overlap however small the pieces are"), llvm::cl::init(false)};
+  Option<bool> featuresLast{*this, "features-last", llvm::cl::desc("16-bit convolutions with features last"),
+                            llvm::cl::init(false)};
   /// Filled by the partition pass; null: not wanted. Outlives the pipeline.
   PartitionReport *report = nullptr;
 };
