@@ -24,7 +24,8 @@ using namespace mlir;
 using namespace ringconv;
 
 namespace {
-/// The version of PTX that an architecture needs, as LLVM's feature.
+/// The version of PTX that an architecture needs, as LLVM's feature: 8.0 is that of
+/// CUDA 12.0 (the oldest driver, RCRT_CUDA_OLDEST), 8.6 of 12.7, 8.7 of 12.8.
 struct Arch {
   int64_t number;
   const char *features;
