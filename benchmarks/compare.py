@@ -6,8 +6,9 @@
     compare.py --bin BUILD/bin --env DIR [--layers FILE-OR-FOLDER] [--only REGEX] [--peers onednn,...] [--json FILE]
 
 Peers: onednn (plain layouts, filter packed outside of what is timed), onednn-own (all operands in layouts of its own,
-reorders not timed), onnxruntime. Ratios are times of the peer over ours: larger is better for us. The table ends with
-geometric means per class. pictures.py draws the JSON file.
+reorders not timed), onnxruntime. Ratios are times of the peer over ours, larger is better for us: the median over rounds,
+or with --best that of the best times, which other programs on the machine disturb less. The table ends with geometric
+means per class. pictures.py draws the JSON file.
 """
 import argparse
 import json
@@ -84,10 +85,10 @@ def mean(values):
     return math.exp(sum(map(math.log, values)) / len(values)) if values else math.nan
 
 
-def print_means(results, peers):
+def print_means(results, peers, ratio):
     for name in sorted({r["class"] for r in results}) + ["all"]:
         chosen = [r for r in results if "ours" in r and name in (r["class"], "all")]
-        ratios = [[r["peers"][p]["ratio"] for r in chosen if p in r["peers"]] for p in peers]
+        ratios = [[r["peers"][p][ratio] for r in chosen if p in r["peers"]] for p in peers]
         cells = [f"{mean(v):8.2f} (least {min(v):.2f})" if v else f"{'-':>8} {'':12}" for v in ratios]
         print(f"{name:44} {len(chosen):4} layers    {'  '.join(cells)}")
 
@@ -107,11 +108,12 @@ def main():
     p.add_argument("--nice", type=int, default=0, help="priority of what is timed (below 0: as root)")
     p.add_argument("--target-cpu", default="native")
     p.add_argument("--flag", action="append", default=[], help="another flag of ringconv-compile")
+    p.add_argument("--best", action="store_true", help="ratios of the best times")
     p.add_argument("--json", help="file for the results")
     opts = p.parse_args()
     if opts.install:
         install(opts.env)
-    results = []
+    results, ratio = [], "best_ratio" if opts.best else "ratio"
     print(f"{'layer':44} {'GFLOP/s':>8} " + "".join(f"{name:>13}" for name in opts.peers))
     with tempfile.TemporaryDirectory() as folder:
         libraries = build_peers(opts.env, folder)
@@ -124,9 +126,9 @@ def main():
             if "error" in r:
                 print(f"{title:44} {r['error']}", flush=True)
                 continue
-            cells = [f"{r['peers'][n]['ratio']:13.2f}" if n in r["peers"] else f"{'-':>13}" for n in opts.peers]
+            cells = [f"{r['peers'][n][ratio]:13.2f}" if n in r["peers"] else f"{'-':>13}" for n in opts.peers]
             print(f"{title:44} {r['ours']['gflops']:8.1f} " + "".join(cells), flush=True)
-    print_means(results, opts.peers)
+    print_means(results, opts.peers, ratio)
     if opts.json:
         with open(opts.json, "w", encoding="utf-8") as f:
             json.dump({"machine": machine(), "ranks": opts.ranks, "layers": results}, f, indent=1)

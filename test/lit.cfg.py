@@ -108,6 +108,10 @@ for implementation, mark, flags in (
     elif level != "quick":
         left_out(f"tests under {implementation} (no launcher or no {os.path.basename(library)})")
 
+if config.ringconv_cuda:
+    config.available_features.add("cuda")
+else:
+    left_out("tests of the target cuda (RINGCONV_ENABLE_CUDA is off)")
 if shutil.which("srun") and "UP" in (answers("scontrol", "ping") or ""):
     if level != "quick":
         config.available_features.add("srun")

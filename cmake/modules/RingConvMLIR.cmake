@@ -26,8 +26,13 @@ include(AddMLIR)
 
 # libMLIR.so holds all of MLIR: a single MLIRxxx archive beside it would bring a
 # second copy of its state. A build without it has archives only.
+set(dylib OFF)
 if(TARGET MLIR)
-  set(MLIR_LINK_MLIR_DYLIB ON)
+  set(dylib ON)
+endif()
+option(RINGCONV_LINK_MLIR_DYLIB "Link libMLIR.so instead of its archives" ${dylib})
+set(MLIR_LINK_MLIR_DYLIB ${RINGCONV_LINK_MLIR_DYLIB})
+if(RINGCONV_LINK_MLIR_DYLIB)
   set(RINGCONV_MLIR_LIBRARIES MLIR LLVM)
 else()
   set(RINGCONV_MLIR_LIBRARIES MLIROptLib MLIRReduceLib MLIRLspServerLib MLIRPluginsLib MLIRExecutionEngineUtils

@@ -31,8 +31,8 @@ static int32_t readOptions(RingConvContext *context, const RingConvCompileOption
     std::memcpy(&o, given, std::min(given->size, sizeof o));
   auto text = [](const char *value) { return std::string(value ? value : ""); };
   options.target = o.target ? o.target : "host";
-  if (options.target != "host" && options.target != "cuda")
-    return context->refuse("target " + options.target + " is not available, expected host or cuda");
+  if (std::string why = whyNotTarget(options.target); !why.empty())
+    return context->refuse("target " + options.target + " " + why);
   options.entry = text(o.entry);
   options.mesh = text(o.mesh);
   options.cpu = o.targetCpu ? o.targetCpu : cpu;

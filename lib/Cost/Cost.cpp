@@ -2,6 +2,7 @@
 #include "ringconv/Cost/Cost.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
 #include <algorithm>
 #include <cstdlib>
 

@@ -12,9 +12,7 @@
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Linalg/Passes.h"
-#include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -35,6 +33,9 @@ void ringconv::buildPartitionPipeline(OpPassManager &pm, const PartitionOptions 
   buildRaisePipeline(pm);
   if (!options.mesh.empty())
     pm.addPass(createSetMeshPass(SetMeshPassOptions{options.mesh}));
+  // Before halos are placed, so that they travel in the layout that is computed in.
+  if (options.featuresLast)
+    pm.addNestedPass<func::FuncOp>(createFeaturesLastPass());
   pm.addPass(createPartitionPass(options.report));
   // Numbers that are the same for all ranks become static sizes.
   pm.addPass(createCanonicalizerPass());
@@ -88,8 +89,7 @@ void ringconv::buildBufferizePipeline(OpPassManager &pm, bool frees) {
   pm.addPass(createCanonicalizerPass());
 }
 
-/// Everything that is left after our own conversions, to the LLVM dialect.
-static void buildLLVMPipeline(OpPassManager &pm) {
+void ringconv::buildLLVMPipeline(OpPassManager &pm) {
   pm.addPass(createConvertLinalgToLoopsPass());
   pm.addPass(createSCFToControlFlowPass());
   pm.addPass(memref::createExpandStridedMetadataPass());
@@ -124,6 +124,7 @@ void ringconv::buildHostLoweringPipeline(OpPassManager &pm, const HostOptions &o
   // linalg becomes loops before control flow becomes blocks.
   pm.addPass(createConvertLinalgToLoopsPass());
   pm.addPass(createConvertRingConvToRuntimePass());
+  pm.addNestedPass<func::FuncOp>(createCheckAllocationsPass());
   buildLLVMPipeline(pm);
 }
 
@@ -139,58 +140,6 @@ void ringconv::buildHostPipeline(OpPassManager &pm, const HostOptions &options, 
   buildHostLoweringPipeline(pm, options);
 }
 
-/// Kernels to NVVM. Buffers become descriptors before anything looks at memrefs,
-/// and functions become arithmetic.
-void ringconv::buildKernelPipeline(OpPassManager &module) {
-  auto &pm = module.nest<gpu::GPUModuleOp>();
-  pm.addPass(ringconv::createLowerBufferCastsPass());
-  pm.addPass(math::createMathExtendToSupportedTypes());
-  pm.addPass(ringconv::createExpandMathPass());
-  pm.addPass(createLowerAffinePass());
-  pm.addPass(memref::createExpandStridedMetadataPass());
-  pm.addPass(createLowerAffinePass());
-  pm.addPass(arith::createArithExpandOpsPass());
-  pm.addPass(createSCFToControlFlowPass());
-  pm.addPass(createConvertNVGPUToNVVMPass());
-  // Vectors too: only there are the gpu dialect's memory spaces known.
-  pm.addPass(ringconv::createLowerKernelsPass());
-  pm.addPass(createConvertNVVMToLLVMPass());
-  pm.addPass(createReconcileUnrealizedCastsPass());
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createCSEPass());
-}
-
-void ringconv::buildCudaLoweringPipeline(OpPassManager &pm, const CudaOptions &options) {
-  pm.addNestedPass<func::FuncOp>(createLowerStartPass());
-  pm.addNestedPass<func::FuncOp>(createCarryBuffersPass());
-  // Packing and unpacking around sums are copies, which become kernels next.
-  pm.addPass(createConvertRingConvToNCCLPass());
-  // Copies of operands are for the next pass too.
-  if (options.cudnn)
-    pm.addPass(createConvertRingConvToCuDNNPass({options.cudnnWorkspace}));
-  ConvertRingConvToGPUPassOptions gpu;
-  gpu.arch = options.arch;
-  gpu.fast = options.fastKernels;
-  pm.addPass(createConvertRingConvToGPUPass(gpu));
-  // Kernels and messages have said what memory they need beside the program's.
-  pm.addPass(createPlanArenaPass());
-  pm.addPass(createConvertRingConvToCUDAPass());
-  buildKernelPipeline(pm);
-  pm.addPass(ringconv::createLowerBufferCastsPass());
-  buildLLVMPipeline(pm);
-}
-
-void ringconv::buildCudaPipeline(OpPassManager &pm, const CudaOptions &options, PartitionReport *report) {
-  PartitionOptions partition;
-  partition.mesh = options.mesh;
-  partition.mergeHalos = options.mergeHalos;
-  partition.overlap = options.overlap;
-  partition.report = report;
-  buildPartitionPipeline(pm, partition);
-  buildBufferizePipeline(pm, /*frees=*/false);
-  buildCudaLoweringPipeline(pm, options);
-}
-
 void ringconv::buildReferencePipeline(OpPassManager &pm) {
   buildRaisePipeline(pm);
   pm.addPass(createLowerReferencePass());
@@ -199,5 +148,7 @@ void ringconv::buildReferencePipeline(OpPassManager &pm) {
   ConvertRingConvToLoopsPassOptions loops;
   loops.vectorize = false;
   pm.addNestedPass<func::FuncOp>(createConvertRingConvToLoopsPass(loops));
+  pm.addPass(createConvertLinalgToLoopsPass());
+  pm.addNestedPass<func::FuncOp>(createCheckAllocationsPass());
   buildLLVMPipeline(pm);
 }

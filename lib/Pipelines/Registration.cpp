@@ -42,9 +42,9 @@ using namespace mlir;
 
 void ringconv::registerDialects(DialectRegistry &registry) {
   registry.insert<RingConvDialect, affine::AffineDialect, arith::ArithDialect, bufferization::BufferizationDialect,
-                  cf::ControlFlowDialect, func::FuncDialect, gpu::GPUDialect, LLVM::LLVMDialect, linalg::LinalgDialect,
-                  math::MathDialect, memref::MemRefDialect, nvgpu::NVGPUDialect, NVVM::NVVMDialect, scf::SCFDialect, shard::ShardDialect,
-                  tensor::TensorDialect, tosa::TosaDialect, ub::UBDialect, vector::VectorDialect>();
+                  cf::ControlFlowDialect, func::FuncDialect, LLVM::LLVMDialect, linalg::LinalgDialect,
+                  math::MathDialect, memref::MemRefDialect, scf::SCFDialect, shard::ShardDialect, tensor::TensorDialect,
+                  tosa::TosaDialect, ub::UBDialect, vector::VectorDialect>();
   registerBufferizationModels(registry);
   arith::registerBufferDeallocationOpInterfaceExternalModels(registry);
   arith::registerBufferizableOpInterfaceExternalModels(registry);
@@ -60,13 +60,23 @@ void ringconv::registerDialects(DialectRegistry &registry) {
   tensor::registerInferTypeOpInterfaceExternalModels(registry);
   tensor::registerSubsetOpInterfaceExternalModels(registry);
   vector::registerBufferizableOpInterfaceExternalModels(registry);
+#if RINGCONV_ENABLE_CUDA
+  registry.insert<gpu::GPUDialect, nvgpu::NVGPUDialect, NVVM::NVVMDialect>();
   // convert-nvvm-to-llvm asks the dialect how.
   registerConvertNVVMToLLVMInterface(registry);
+#endif
 }
 
 void ringconv::registerPasses() {
   registerRingConvPasses();
+#if RINGCONV_ENABLE_CUDA
   registerRingConvConversionPasses();
+#else
+  registerConvertRingConvToLoopsPass();
+  registerConvertRingConvToMPIPass();
+  registerConvertRingConvToRuntimePass();
+  registerLowerReferencePass();
+#endif
 }
 
 void ringconv::registerPipelines() {
@@ -75,10 +85,12 @@ void ringconv::registerPipelines() {
       [](OpPassManager &pm, const PartitionOptions &options) { buildPartitionPipeline(pm, options); });
   PassPipelineRegistration<>("ringconv-bufferize", "the partitioned program on memrefs, frees placed",
                              [](OpPassManager &pm) { buildBufferizePipeline(pm); });
-  PassPipelineRegistration<CudaOptions>(
-      "ringconv-cuda", "a user's program to the LLVM dialect with calls of the CUDA driver and NCCL, kernels to NVVM",
-      [](OpPassManager &pm, const CudaOptions &options) { buildCudaPipeline(pm, options); });
   PassPipelineRegistration<HostOptions>(
       "ringconv-host", "a user's program to the LLVM dialect with calls of the host runtime",
       [](OpPassManager &pm, const HostOptions &options) { buildHostPipeline(pm, options); });
+#if RINGCONV_ENABLE_CUDA
+  PassPipelineRegistration<CudaOptions>(
+      "ringconv-cuda", "a user's program to the LLVM dialect with calls of the CUDA driver and NCCL, kernels to NVVM",
+      [](OpPassManager &pm, const CudaOptions &options) { buildCudaPipeline(pm, options); });
+#endif
 }

@@ -54,6 +54,7 @@ static std::optional<double> priceOf(ModuleOp module, StringRef entry, int64_t i
   cast<func::FuncOp>(copy->lookupSymbol(entry)).setArgAttr(input, kSharding, sharding);
   ScopedDiagnosticHandler quiet(module.getContext(), [](Diagnostic &) { return success(); });
   PartitionReport report;
+  report.wantsSteps = true;
   if (failed(partitionModule(*copy, options, report)))
     return std::nullopt;
   return cost::secondsOf(cost::costOf(report.functions[entry.str()]), system);

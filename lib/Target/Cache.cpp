@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Cache.h"
 #include "Kernels.h"
+#include "ringconv/Config.h"
 #include "ringconv/Target/Version.h"
 
 #include "mlir/Bytecode/BytecodeWriter.h"
@@ -47,12 +48,14 @@ static void addOptions(llvm::raw_ostream &os, const CompileOptions &o) {
                     o.countMultiplyAdds, o.quick})
     os << flag;
   os << '\n';
+#if RINGCONV_ENABLE_CUDA
   if (o.target != "cuda")
     return;
   llvm::interleave(o.gpuArchs, os, " ");
   os << '\n' << o.localConv << ' ' << o.cudnnWorkspace << '\n';
   if (o.machineCode)
     addIdentity(os, findPtxas());
+#endif
 }
 
 Cache::Cache(ModuleOp module, const CompileOptions &options, Form form, StringRef target)

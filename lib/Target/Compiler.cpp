@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ringconv/Target/Compiler.h"
-#include "Kernels.h"
+#include "Cuda.h"
 #include "Machine.h"
 #include "ProgramDescriptor.h"
+#include "ringconv/Config.h"
 #include "ringconv/Dialect/RingConv/Transforms/Partition.h"
 #include "ringconv/Dialect/RingConv/Transforms/Passes.h"
 #include "ringconv/Pipelines/Pipelines.h"
@@ -23,6 +24,14 @@ CompiledProgram::CompiledProgram() = default;
 CompiledProgram::CompiledProgram(CompiledProgram &&) = default;
 CompiledProgram &CompiledProgram::operator=(CompiledProgram &&) = default;
 CompiledProgram::~CompiledProgram() = default;
+
+std::string ringconv::whyNotTarget(StringRef target) {
+  if (target == "host" || (target == "cuda" && RINGCONV_ENABLE_CUDA))
+    return "";
+  if (target == "cuda")
+    return "is not part of this build (RINGCONV_ENABLE_CUDA=OFF), expected host";
+  return RINGCONV_ENABLE_CUDA ? "is not available, expected host or cuda" : "is not available, expected host";
+}
 
 FailureOr<std::string> ringconv::findEntry(ModuleOp module, StringRef wanted) {
   SmallVector<StringRef> names;
@@ -80,6 +89,7 @@ FailureOr<OwningOpRef<ModuleOp>> ringconv::partitionModule(ModuleOp module, cons
   partition.mergeHalos = options.mergeHalos;
   partition.overlap = options.overlap;
   partition.alwaysOverlap = options.alwaysOverlap;
+  partition.featuresLast = options.target == "cuda" && options.localConv == "codegen" && options.vectorize;
   partition.report = &report;
   buildPartitionPipeline(pm, partition);
   if (failed(pm.run(*copy)))
@@ -152,62 +162,13 @@ static LogicalResult lowerForHost(ModuleOp local, const CompileOptions &options,
   return pm.run(local);
 }
 
-/// Names and numbers of the kernels, and the rest of what the passes tell.
-static void readCuda(ModuleOp module, CudaInfo &info) {
-  for (auto [name, shared] : llvm::zip(module->getAttrOfType<ArrayAttr>("ringconv.kernels").getAsRange<StringAttr>(),
-                                       module->getAttrOfType<DenseI64ArrayAttr>("ringconv.shared").asArrayRef()))
-    info.kernels.push_back({name.str(), shared});
-  for (auto name : module->getAttrOfType<ArrayAttr>("ringconv.constants").getAsRange<FlatSymbolRefAttr>())
-    info.constants.push_back(name.getValue().str());
-  llvm::append_range(info.sums, module->getAttrOfType<DenseI64ArrayAttr>("ringconv.sums").asArrayRef());
-  info.arenaBytes = module->getAttrOfType<IntegerAttr>("ringconv.arena").getInt();
-  info.usesCudnn = module->hasAttr("ringconv.cudnn");
-}
-
-/// PTX of each architecture, and machine code where there is a ptxas.
-static LogicalResult addImages(gpu::GPUModuleOp kernels, const CompileOptions &options, CudaInfo &info) {
-  info.hasBoxes = kernels.lookupSymbol("ringconv_boxes") != nullptr;
-  std::string ptxas = options.machineCode ? findPtxas() : "";
-  if (options.machineCode && ptxas.empty())
-    emitRemark(kernels.getLoc()) << "no ptxas: PTX only, which the driver compiles when the program starts";
-  for (int64_t arch : options.gpuArchs) {
-    FailureOr<std::string> ptx = emitPTX(kernels, arch);
-    if (failed(ptx))
-      return failure();
-    std::string why;
-    std::optional<std::string> code = ptxas.empty() ? std::nullopt : assemble(ptxas, *ptx, arch, why);
-    if (!ptxas.empty() && !code)
-      return kernels.emitError() << why;
-    info.images.push_back({arch, true, std::move(*ptx)});
-    if (code)
-      info.images.push_back({arch, false, std::move(*code)});
-  }
-  return success();
-}
-
-static LogicalResult lowerForCuda(ModuleOp local, const CompileOptions &options, ProgramInfo &info) {
-  for (int64_t arch : options.gpuArchs)
-    if (!isKnownArch(arch))
-      return emitError(local.getLoc()) << "unknown GPU architecture sm_" << arch;
-  CudaOptions cuda;
-  cuda.arch = *llvm::min_element(options.gpuArchs);
-  cuda.fastKernels = options.vectorize;
-  cuda.cudnn = options.localConv == "cudnn";
-  cuda.cudnnWorkspace = options.cudnnWorkspace;
-  PassManager pm(local.getContext());
-  pm.enableVerifier(!options.quick);
-  buildBufferizePipeline(pm, /*frees=*/false);
-  buildCudaLoweringPipeline(pm, cuda);
-  if (failed(pm.run(local)))
-    return failure();
-  info.cuda.emplace();
-  readCuda(local, *info.cuda);
-  for (auto kernels : llvm::make_early_inc_range(local.getOps<gpu::GPUModuleOp>())) {
-    if (failed(addImages(kernels, options, *info.cuda)))
-      return failure();
-    kernels.erase();
-  }
-  return success();
+/// To the LLVM dialect, as the target wants it.
+static LogicalResult lower(ModuleOp local, const CompileOptions &options, ProgramInfo &info) {
+#if RINGCONV_ENABLE_CUDA
+  if (options.target == "cuda")
+    return lowerForCuda(local, options, info);
+#endif
+  return lowerForHost(local, options, info);
 }
 
 static void describeOperands(const ProgramInfo &info, CompiledProgram &program) {
@@ -224,6 +185,8 @@ static void describeOperands(const ProgramInfo &info, CompiledProgram &program) 
 
 FailureOr<CompiledProgram> ringconv::compileProgram(ModuleOp module, const CompileOptions &options) {
   MLIRContext *ctx = module.getContext();
+  if (std::string why = whyNotTarget(options.target); !why.empty())
+    return emitError(module.getLoc()) << "target " << options.target << " " << why, failure();
   registerBuiltinDialectTranslation(*ctx);
   registerLLVMDialectTranslation(*ctx);
   auto machine = makeMachine(module.getLoc(), options.cpu);
@@ -242,7 +205,7 @@ FailureOr<CompiledProgram> ringconv::compileProgram(ModuleOp module, const Compi
   info->target = options.target;
   info->cpuFeatures = checkedFeatures(**machine);
   info->hash = hashOf(local, info->target);
-  if (failed(options.target == "cuda" ? lowerForCuda(local, options, *info) : lowerForHost(local, options, *info)))
+  if (failed(lower(local, options, *info)))
     return failure();
   readExchanges(local, *info);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ringconv/Target/Emit.h"
+#include "TemporaryFile.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/IR/Module.h"
@@ -48,9 +49,9 @@ static std::optional<std::string> writeLinked(const ObjectCode &code, bool libra
            (library ? "libraries" : "executables") + " need";
   llvm::SmallString<128> object;
   int fd;
-  if (auto error = llvm::sys::fs::createTemporaryFile("ringconv", "o", fd, object))
+  if (auto error = createPrivateTemporary("o", fd, object))
     return "temporary file: " + error.message();
-  llvm::FileRemover remover(object);
+  TemporaryFile remover(object);
   llvm::raw_fd_ostream(fd, true) << code.bytes;
   if (auto why = linkProgram(object, runtime, path, library))
     return why;

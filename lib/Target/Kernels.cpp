@@ -2,6 +2,7 @@
 //
 // LLVM's own code generator for PTX: no CUDA toolkit is needed.
 #include "Kernels.h"
+#include "TemporaryFile.h"
 
 #include "mlir/ExecutionEngine/OptUtils.h"
 #include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
@@ -13,8 +14,8 @@
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Process.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
@@ -23,7 +24,8 @@ using namespace mlir;
 using namespace ringconv;
 
 namespace {
-/// The version of PTX that an architecture needs, as LLVM's feature.
+/// The version of PTX that an architecture needs, as LLVM's feature: 8.0 is that of
+/// CUDA 12.0 (the oldest driver, RCRT_CUDA_OLDEST), 8.6 of 12.7, 8.7 of 12.8.
 struct Arch {
   int64_t number;
   const char *features;
@@ -111,13 +113,14 @@ std::string ringconv::findPtxas() {
 std::optional<std::string> ringconv::assemble(StringRef ptxas, StringRef ptx, int64_t arch, std::string &why) {
   SmallString<128> in, out;
   int fd;
-  if (auto error = llvm::sys::fs::createTemporaryFile("ringconv", "ptx", fd, in))
+  if (auto error = createPrivateTemporary("ptx", fd, in))
     return why = "temporary file: " + error.message(), std::nullopt;
-  llvm::FileRemover removeIn(in);
+  TemporaryFile removeIn(in);
   llvm::raw_fd_ostream(fd, true) << ptx;
-  if (auto error = llvm::sys::fs::createTemporaryFile("ringconv", "cubin", out))
+  if (auto error = createPrivateTemporary("cubin", fd, out))
     return why = "temporary file: " + error.message(), std::nullopt;
-  llvm::FileRemover removeOut(out);
+  llvm::sys::Process::SafelyCloseFileDescriptor(fd);
+  TemporaryFile removeOut(out);
   std::string flag = "-arch=sm_" + std::to_string(arch);
   if (llvm::sys::ExecuteAndWait(ptxas, {ptxas, flag, "-o", out, in}, std::nullopt, {}, 0, 0, &why) != 0)
     return why = (ptxas + " failed" + (why.empty() ? "" : ": " + why)).str(), std::nullopt;

@@ -4,6 +4,7 @@
 // the header of the library of one entry. All of them call the runtime with the
 // program's descriptor.
 #include "RuntimeTypes.h"
+#include "TemporaryFile.h"
 #include "ringconv/Target/Compiler.h"
 
 #include "llvm/IR/IRBuilder.h"
@@ -139,24 +140,21 @@ std::optional<std::string> ringconv::linkProgram(llvm::StringRef object, llvm::S
       break;
   if (!compiler)
     return "no C compiler (cc, gcc or clang) to link with";
-  std::string temporary = (output + ".tmp").str();
-  // Tried first, so that no words of the linker stand before ours.
+  // Made first, so that no words of the linker stand before ours.
+  llvm::SmallString<128> temporary;
   int fd;
-  if (auto error = llvm::sys::fs::openFileForWrite(temporary, fd))
+  if (auto error = createPrivateFile(output + ".%%%%%%%%%%%%", fd, temporary))
     return (output + ": " + error.message()).str();
+  TemporaryFile remover(temporary);
   llvm::sys::Process::SafelyCloseFileDescriptor(fd);
   llvm::SmallVector<llvm::StringRef> args{*compiler, "-o", temporary, object, runtime, "-lm", "-lpthread", "-ldl"};
   if (shared)
     args.append({"-shared", "-Wl,--exclude-libs,ALL"});
   std::string message;
   int code = llvm::sys::ExecuteAndWait(*compiler, args, std::nullopt, {}, 0, 0, &message);
-  if (code != 0) {
-    llvm::sys::fs::remove(temporary);
+  if (code != 0)
     return "linking with " + *compiler + " failed" + (message.empty() ? "" : ": " + message);
-  }
-  if (auto error = llvm::sys::fs::rename(temporary, output)) {
-    llvm::sys::fs::remove(temporary);
+  if (auto error = llvm::sys::fs::rename(temporary, output))
     return (output + ": " + error.message()).str();
-  }
   return std::nullopt;
 }

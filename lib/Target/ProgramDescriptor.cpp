@@ -253,8 +253,7 @@ llvm::Function *Emitter::referenceFunction(llvm::StringRef name) {
     passMemref(b, args, element(b, f->getArg(0), i, pointer), o.whole, nullptr, i);
   for (auto [i, o] : llvm::enumerate(info.outputs))
     passMemref(b, args, element(b, f->getArg(1), i, pointer), o.whole, nullptr, i);
-  b.CreateCall(module.getFunction(name), args);
-  b.CreateRet(b.getInt32(0));
+  b.CreateRet(b.CreateCall(module.getFunction(name), args));
   return f;
 }
 

@@ -7,7 +7,9 @@
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Regex.h"
+#include "llvm/Support/Signals.h"
 #include <cstdlib>
+#include <unistd.h>
 
 using namespace mlir;
 
@@ -23,6 +25,35 @@ int ringconv::reportError(StringRef tool, const Twine &text) {
   if (isSpeaker())
     llvm::errs() << tool << ": error: " << text << '\n';
   return 1;
+}
+
+/// What a handler may call: no allocation, no lock.
+static void say(StringRef text) { (void)!::write(STDERR_FILENO, text.data(), text.size()); }
+
+static const char *toolName;
+
+static void sayEnd(StringRef why) {
+  if (!ringconv::isSpeaker())
+    return;
+  say(toolName);
+  say(": error: ");
+  say(why);
+  say("\n");
+}
+
+void ringconv::reportAbruptEnds(const char *tool) {
+  toolName = tool;
+  auto noMemory = [](void *, const char *, bool) {
+    llvm::sys::RunInterruptHandlers(); // removes temporary files
+    sayEnd("out of memory");
+    _exit(1);
+  };
+  llvm::install_bad_alloc_error_handler(noMemory);
+  llvm::install_out_of_memory_new_handler();
+  llvm::sys::SetInterruptFunction([] {
+    sayEnd("interrupted");
+    _exit(130);
+  });
 }
 
 bool ringconv::RemarkFilter::only(StringRef tool, StringRef expression) {

@@ -27,7 +27,7 @@ enum { RCRT_TEXT = 640 };
 enum {
   RCRT_OK = 0,
   RCRT_ERR_ARGUMENT = 1, /* the caller's mistake; nothing was sent */
-  RCRT_ERR_MEMORY = 2,
+  RCRT_ERR_MEMORY = RINGCONV_RT_NO_MEMORY,
   RCRT_ERR_PEER = 3, /* another rank failed; this one is its victim */
   RCRT_ERR_TIMEOUT = 4,
   RCRT_ERR_MISMATCH = 5, /* the two ends of a message, or two programs, differ */

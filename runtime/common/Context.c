@@ -22,6 +22,30 @@ int32_t rcrt_fail(ringconv_context *context, int32_t code, const char *format, .
   return code;
 }
 
+/* The operation that an exchange serves, as " (conv 3x3 at net.mlir:3:8)"; "" for sums. */
+static void operation_text(const ringconv_program *program, int64_t exchange, char *text, size_t size) {
+  *text = 0;
+  for (int32_t i = 0; program && i < program->num_ops; ++i)
+    if (program->ops[i].exchange == exchange) {
+      snprintf(text, size, " (%s at %s)", program->ops[i].label, program->ops[i].location);
+      return;
+    }
+}
+
+int32_t rcrt_fail_late(ringconv_context *context, int64_t exchange, int64_t peer, bool receives) {
+  char operation[256];
+  operation_text(context->program, exchange, operation, sizeof operation);
+  if (receives)
+    return rcrt_fail(context, RCRT_ERR_TIMEOUT, "exchange %" PRId64 ": no message from rank %" PRId64 " within %g s%s",
+                     exchange, peer, context->timeout, operation);
+  if (peer < 0)
+    return rcrt_fail(context, RCRT_ERR_TIMEOUT, "exchange %" PRId64 ": its messages were not taken within %g s%s",
+                     exchange, context->timeout, operation);
+  return rcrt_fail(context, RCRT_ERR_TIMEOUT,
+                   "exchange %" PRId64 ": the message to rank %" PRId64 " was not taken within %g s%s", exchange, peer,
+                   context->timeout, operation);
+}
+
 /* A trace is for people: one that grew beyond this would not open. */
 enum { MAX_EVENTS = 1 << 20 };
 

@@ -126,6 +126,10 @@ struct ringconv_context {
  * code of the first error. */
 int32_t rcrt_fail(ringconv_context *context, int32_t code, const char *format, ...) RCRT_PRINTF(3, 4);
 
+/* RCRT_ERR_TIMEOUT: the message from (`receives`) or to `peer` did not come or
+ * was not taken in time; peer -1: nobody knows whose. Names the operation. */
+int32_t rcrt_fail_late(ringconv_context *context, int64_t exchange, int64_t peer, bool receives);
+
 /* After an error: tells the others and takes back what is in flight. Calls of
  * generated code do this before they return the error, since the caller's next
  * step may be to free the memory of its messages. Gives `code` back. */

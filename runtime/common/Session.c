@@ -254,7 +254,10 @@ RCRT_API int32_t ringconv_session_run(ringconv_session *session, void *stream, c
              context->counters.bytes_sent);
     return RCRT_OK;
   }
-  rcrt_fail(context, code, "the program failed with code %d", code); /* unless a call left a text */
+  if (code == RCRT_ERR_MEMORY) /* unless a call left a text */
+    rcrt_fail(context, code, "out of memory in @%s", program->entry);
+  else
+    rcrt_fail(context, code, "the program failed with code %d", code);
   rcrt_session_fail(session);
   return code;
 }

@@ -220,10 +220,14 @@ void rcrt_cuda_leave(ringconv_context *context) {
 static int32_t take_device(ringconv_context *context, const ringconv_world *world) {
   char text[RCRT_TEXT];
   rcrt_cuda *cuda = context->cuda;
-  int ordinal = 0;
+  int ordinal = 0, version = 0;
   if (!rcrt_cuda_load(text))
     return rcrt_fail(context, RCRT_ERR_TRANSPORT, "%s", text);
-  CUresult status = cuInit(0);
+  CUresult status = cuDriverGetVersion(&version);
+  if (!status && version < RCRT_CUDA_OLDEST)
+    return rcrt_fail(context, RCRT_ERR_MISMATCH, "the CUDA driver is of CUDA %d.%d, %d.%d or newer is needed",
+                     version / 1000, version % 1000 / 10, RCRT_CUDA_OLDEST / 1000, RCRT_CUDA_OLDEST % 1000 / 10);
+  status = cuInit(0);
   if (status)
     return rcrt_cuda_fail(context, status, "cuInit", "");
   int32_t code = choose_device(context, world, &ordinal);

@@ -28,6 +28,7 @@ typedef struct ncclUniqueId {
 } ncclUniqueId;
 
 enum {
+  RCRT_CUDA_OLDEST = 12000, /* that takes PTX 8.0: see the compiler's Kernels.cpp */
   RCRT_CUDA_NO_BINARY_FOR_GPU = 209,
   RCRT_CUDA_NOT_READY = 600,
   RCRT_CUDA_CAPABILITY_MAJOR = 75, /* attributes of devices */

@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 void rcrt_operand_text(const ringconv_program *program, int32_t operand, char *text, size_t size) {
   bool input = operand < program->num_inputs;
@@ -37,6 +38,25 @@ bool rcrt_allocate_box(const ringconv_operand *operand, const int64_t *sizes, vo
     return true;
   rcrt_shape_text(operand->rank, sizes, shape, sizeof shape);
   snprintf(text, RCRT_TEXT, "no memory for %lld bytes of a tensor of shape %s", (long long)bytes, shape);
+  return false;
+}
+
+bool rcrt_shards_fit(const rcrt_driver *d, int64_t position, int64_t ranks, char *text) {
+  const ringconv_program *program = d->program;
+  int64_t memory = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE), all = 0;
+  for (int32_t i = 0; i < program->num_inputs + program->num_outputs; ++i) {
+    const ringconv_operand *operand = rcrt_operand(program, i);
+    int64_t offsets[RCRT_MAX_RANK], sizes[RCRT_MAX_RANK], bytes;
+    rcrt_box(&program->mesh, operand, position, offsets, sizes);
+    if (!rcrt_product(sizes, operand->rank, &bytes) ||
+        __builtin_mul_overflow(bytes, rcrt_dtype_size(operand->dtype), &bytes) ||
+        __builtin_add_overflow(all, bytes, &all))
+      return true; /* where it is allocated, the error names the tensor */
+  }
+  if (memory <= 0 || all <= memory / ranks)
+    return true;
+  snprintf(text, RCRT_TEXT, "%lld ranks with %lld bytes of inputs and outputs each, but this machine has %lld bytes",
+           (long long)ranks, (long long)all, (long long)memory);
   return false;
 }
 

@@ -57,7 +57,9 @@ static bool evaluate(rcrt_driver *d, void **in, char *text) {
     if (!rcrt_allocate_box(&program->outputs[o], program->outputs[o].sizes, &d->reference[o], text))
       return false;
   int32_t code = program->reference(in, d->reference);
-  if (code)
+  if (code == RCRT_ERR_MEMORY)
+    snprintf(text, RCRT_TEXT, "out of memory in the uncut program");
+  else if (code)
     snprintf(text, RCRT_TEXT, "the uncut program failed with code %d", code);
   return code == 0;
 }

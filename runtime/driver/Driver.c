@@ -84,6 +84,10 @@ static bool prepare_target(const rcrt_driver *d, char *text) {
     snprintf(text, RCRT_TEXT, "--ranks-per-process needs a program for the host: a process has one GPU");
     return false;
   }
+  if (d->flags.deterministic && d->program->cuda && d->program->cuda->num_sums > 0) {
+    snprintf(text, RCRT_TEXT, "--deterministic: on GPUs the order of sums over ranks is NCCL's choice");
+    return false;
+  }
   if (!d->flags.simulate)
     return true;
   char count[32];

@@ -23,7 +23,7 @@ enum { RCRT_TRANSPORT_AUTO = -1 };
 
 typedef struct rcrt_flags {
   const char **inputs, **outputs; /* files by number, NULL where none is given */
-  bool check, report, help, version, has_rtol, graph, simulate;
+  bool check, report, help, version, has_rtol, graph, simulate, deterministic;
   double rtol, timeout;
   uint64_t seed;
   int64_t repeat, ranks_per_process;
@@ -125,6 +125,10 @@ bool rcrt_gather(rcrt_rank *r, const void *mine, int64_t bytes, void *all);
 /* ---- Arrays ---- */
 /* Memory for a dense box; false: `text`. Never NULL, even without elements. */
 bool rcrt_allocate_box(const ringconv_operand *operand, const int64_t *sizes, void **data, char *text);
+/* Whether the machine has the memory for the shards of `ranks` ranks like the one
+ * at `position`; false: `text`. A system that promises more than it has would
+ * end the process later, without a word. */
+bool rcrt_shards_fit(const rcrt_driver *d, int64_t position, int64_t ranks, char *text);
 /* The address of input `i` in the parameters' file, if it can be used there as
  * it is: a whole tensor that is neither given by another file nor cut. */
 const void *rcrt_input_in_place(const rcrt_driver *d, int32_t i, const int64_t *sizes);
@@ -160,8 +164,8 @@ bool rcrt_outputs_finish(const rcrt_driver *d, char *text);
 void rcrt_outputs_discard(const rcrt_driver *d);
 /* Writes a small text file completely or not at all. */
 bool rcrt_write_text(const rcrt_driver *d, const char *path, const char *bytes, size_t size, char *text);
-/* From here on SIGINT and SIGTERM remove temporary files. */
-void rcrt_outputs_guard(const rcrt_driver *d);
+/* From here on SIGINT and SIGTERM remove temporary files; one process says so. */
+void rcrt_outputs_guard(const rcrt_driver *d, bool speaks);
 
 /* ---- Check ---- */
 /* Evaluates the uncut program into d->reference. */

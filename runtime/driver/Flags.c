@@ -31,6 +31,7 @@ enum {
   FLAG_PARAMS,
   FLAG_GRAPH,
   FLAG_SIMULATE,
+  FLAG_DETERMINISTIC,
   FLAG_RANKS_PER_PROCESS
 };
 
@@ -51,6 +52,7 @@ static const struct option options[] = {{"input", required_argument, NULL, FLAG_
                                         {"params", required_argument, NULL, FLAG_PARAMS},
                                         {"graph", no_argument, NULL, FLAG_GRAPH},
                                         {"simulate", no_argument, NULL, FLAG_SIMULATE},
+                                        {"deterministic", no_argument, NULL, FLAG_DETERMINISTIC},
                                         {NULL, 0, NULL, 0}};
 
 typedef struct parser {
@@ -221,6 +223,8 @@ static bool read_flag(parser *p, int flag, const char *word) {
     return f->graph = true;
   case FLAG_SIMULATE:
     return f->simulate = true;
+  case FLAG_DETERMINISTIC:
+    return f->deterministic = true;
   }
   return *word || bad(p, "--%s: no file is named", flag == FLAG_JSON ? "json" : "trace");
 }
@@ -272,6 +276,7 @@ void rcrt_print_help(const char *name, const ringconv_program *program) {
          "  --ranks-per-process=N    under a launcher: N threads in each process (1)\n"
          "  --graph                  GPUs: captures a run in a CUDA graph, and launches that\n"
          "  --simulate               GPUs: without one, on gpusim\n"
+         "  --deterministic          an error where sums over ranks have no fixed order: NCCL's\n"
          "  --report                 a table of intervals, messages and times\n"
          "  --json=FILE --trace=FILE the same for machines; Chrome trace events\n"
          "  --help --version\n",

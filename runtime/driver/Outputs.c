@@ -27,17 +27,19 @@ static void temporary_path(const rcrt_driver *d, const char *target, char *path)
 
 /* The handler may only read what never changes once it is installed. One
  * driver runs in a process. */
-static char **guarded;
+static char **guarded, farewell[128];
 static volatile sig_atomic_t num_guarded;
 
 static void remove_and_die(int number) {
   for (int i = 0; i < num_guarded; ++i)
     unlink(guarded[i]);
+  ssize_t written = write(STDERR_FILENO, farewell, strlen(farewell));
+  (void)written; /* there is nobody left to tell */
   signal(number, SIG_DFL);
   raise(number);
 }
 
-void rcrt_outputs_guard(const rcrt_driver *d) {
+void rcrt_outputs_guard(const rcrt_driver *d, bool speaks) {
   int32_t count = d->program->num_outputs;
   if (guarded)
     return;
@@ -49,6 +51,8 @@ void rcrt_outputs_guard(const rcrt_driver *d) {
       temporary_path(d, target, guarded[n++]);
   }
   num_guarded = n;
+  if (speaks)
+    snprintf(farewell, sizeof farewell, "%.64s: error: interrupted\n", d->name);
   struct sigaction action = {.sa_handler = remove_and_die};
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, NULL);
@@ -195,7 +199,7 @@ static bool write_output(const rcrt_driver *d, int32_t i, int64_t position, cons
   char path[PATH_MAX], header[RCRT_NPY_HEADER];
   size_t begin = rcrt_npy_header_text(operand, header);
   temporary_path(d, d->flags.outputs[i], path);
-  int fd = open(path, O_RDWR | O_CLOEXEC);
+  int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) {
     snprintf(text, RCRT_TEXT,
              "%s: rank %lld cannot open the file that rank 0 made (%s): do all ranks share this folder?",

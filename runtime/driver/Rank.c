@@ -99,10 +99,14 @@ static bool allocate_shards(rcrt_rank *r) {
   r->parameters = calloc((size_t)program->num_inputs + 1, sizeof *r->parameters);
   if (!r->in || !r->out || !r->other || !r->in_data || !r->parameters)
     return rcrt_rank_error(r, "out of memory");
+  const rcrt_driver *d = r->driver;
+  char text[RCRT_TEXT];
+  int64_t here = d->transport == RINGCONV_TRANSPORT_THREADS ? d->size : d->flags.ranks_per_process;
+  if (!rcrt_shards_fit(d, r->position, here > 0 ? here : 1, text))
+    return rcrt_rank_error(r, "%s", text);
   for (int32_t i = 0; i < program->num_inputs + program->num_outputs; ++i) {
     const ringconv_operand *operand = rcrt_operand(program, i);
     int64_t offsets[RCRT_MAX_RANK], sizes[RCRT_MAX_RANK];
-    char text[RCRT_TEXT];
     int32_t o = i - program->num_inputs;
     rcrt_box(&program->mesh, operand, r->position, offsets, sizes);
     if (o < 0 && !program->cuda && rcrt_input_in_place(r->driver, i, sizes))

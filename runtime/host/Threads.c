@@ -153,12 +153,7 @@ static const rcrt_envelope *untaken(const rcrt_group *group) {
 
 static int32_t timed_out(ringconv_context *context, const rcrt_group *group, const rcrt_message *missing,
                          const rcrt_envelope *sent) {
-  if (missing)
-    return rcrt_fail(context, RCRT_ERR_TIMEOUT, "exchange %" PRId64 ": no message from rank %" PRId64 " within %g s",
-                     group->exchange, missing->peer, context->timeout);
-  return rcrt_fail(context, RCRT_ERR_TIMEOUT,
-                   "exchange %" PRId64 ": the message to rank %" PRId64 " was not taken within %g s", group->exchange,
-                   sent->message->peer, context->timeout);
+  return rcrt_fail_late(context, group->exchange, missing ? missing->peer : sent->message->peer, missing != NULL);
 }
 
 static int32_t threads_test(ringconv_context *context, rcrt_group *group, bool *done) {

@@ -40,11 +40,7 @@ static int32_t timed_out(ringconv_context *context, const rcrt_group *group) {
       peer = group->receive.messages[m].peer;
       receives = true;
     }
-  if (receives)
-    return rcrt_fail(context, RCRT_ERR_TIMEOUT, "exchange %" PRId64 ": no message from rank %" PRId64 " within %g s",
-                     group->exchange, peer, context->timeout);
-  return rcrt_fail(context, RCRT_ERR_TIMEOUT, "exchange %" PRId64 ": its messages were not taken within %g s",
-                   group->exchange, context->timeout);
+  return rcrt_fail_late(context, group->exchange, peer, receives);
 }
 
 static int32_t hybrid_wait(ringconv_context *context, rcrt_group *group) {

@@ -259,12 +259,7 @@ int64_t rcrt_mpi_pending(ringconv_context *context, const rcrt_group *group, boo
 static int32_t timed_out(ringconv_context *context, const rcrt_group *group) {
   bool receives;
   int64_t peer = rcrt_mpi_pending(context, group, &receives);
-  if (receives)
-    return rcrt_fail(context, RCRT_ERR_TIMEOUT, "exchange %" PRId64 ": no message from rank %" PRId64 " within %g s",
-                     group->exchange, peer, context->timeout);
-  return rcrt_fail(context, RCRT_ERR_TIMEOUT,
-                   "exchange %" PRId64 ": the message to rank %" PRId64 " was not taken within %g s", group->exchange,
-                   peer, context->timeout);
+  return rcrt_fail_late(context, group->exchange, peer, receives);
 }
 
 int32_t rcrt_mpi_progress(ringconv_context *context, rcrt_group *group, bool *complete) {

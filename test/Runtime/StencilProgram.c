@@ -7,9 +7,11 @@
  *   y: the same cut                         s: tensor<1xf64>, replicated
  *
  * RINGCONV_TEST_MESH=YxX sets the mesh (default 1x1), RINGCONV_TEST_FAULT=
- * KIND:RANK lets one rank misbehave: error, crash (SIGKILL), stop (SIGSTOP),
- * silent (never posts), size (sends a column too many), wrong (one element
- * differs), unsteady (other bits in every run), program (another hash). */
+ * KIND:RANK lets one rank misbehave: silent (never posts), size (sends a column
+ * too many), wrong (one element differs), unsteady (other bits in every run),
+ * program (another hash); KIND:RANK:MOMENT before, inside or after its exchange
+ * (default: before): error, crash (SIGKILL), stop (SIGSTOP), delay (half a
+ * second). */
 #include "ringconv/Runtime/Calls.h"
 #include "ringconv/Runtime/Session.h"
 
@@ -22,7 +24,7 @@
 enum { H = 13, W = 17 };
 
 static int64_t extents[2] = {1, 1};
-static char fault[32] = "";
+static char fault[32] = "", moment[32] = "before";
 static int64_t fault_rank = -1;
 static int unsteady;
 
@@ -95,11 +97,17 @@ static double stencil(const local *l, const float *k, float *y) {
   return sum;
 }
 
-static void misbehave(const local *l) {
+/* Where the rank is in its exchange; the code that it fails with. */
+static int32_t misbehave(const local *l, const char *now) {
+  if (strcmp(now, moment))
+    return 0;
   if (faulty(l->rank, "crash"))
     raise(SIGKILL);
   if (faulty(l->rank, "stop"))
     raise(SIGSTOP);
+  if (faulty(l->rank, "delay"))
+    usleep(500000);
+  return faulty(l->rank, "error") ? 7 : 0;
 }
 
 static int32_t run_local(local *l, void *const *in, void *const *out) {
@@ -107,14 +115,17 @@ static int32_t run_local(local *l, void *const *in, void *const *out) {
   for (int64_t i = 0; i < l->h; ++i)
     memcpy(l->padded + (i + 1) * (l->w + 2) + 1, x + i * l->w, (size_t)l->w * sizeof *x);
   ringconv_rt_op_begin(l->context, 0);
-  if (faulty(l->rank, "error"))
-    return 7;
-  misbehave(l);
-  int32_t code = faulty(l->rank, "silent") ? 0 : exchange_all(l);
+  int32_t code = misbehave(l, "before");
+  if (!code && !faulty(l->rank, "silent"))
+    code = exchange_all(l);
   if (faulty(l->rank, "silent"))
     sleep(4);
   if (!code)
+    code = misbehave(l, "inside");
+  if (!code)
     code = ringconv_rt_wait(l->context, 3);
+  if (!code)
+    code = misbehave(l, "after");
   if (code)
     return code;
   double *sum = out[1];
@@ -181,7 +192,7 @@ static void read_settings(void) {
     extents[0] = a;
     extents[1] = b;
   }
-  if (kind && sscanf(kind, "%31[a-z]:%lld", fault, &a) == 2)
+  if (kind && sscanf(kind, "%31[a-z]:%lld:%31[a-z]", fault, &a, moment) >= 2)
     fault_rank = a;
 }
 
@@ -224,6 +235,8 @@ int main(int argc, char **argv) {
                               .ops = &op,
                               .run = run,
                               .reference = reference};
+  if (extents[0] == 4) /* a compiled program's hash covers its mesh */
+    program.hash = 0x1234 + 4;
   if (!strcmp(fault, "program") && is_process(fault_rank))
     program.hash = 0x4321;
   return ringconv_main(argc, argv, &program);

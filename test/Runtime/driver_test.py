@@ -9,9 +9,11 @@ transport library is missing are left out with one line. Needs Python's own
 library only. The last line is 'N passed, N failed'.
 """
 import glob
+import itertools
 import json
 import os
 import random
+import re
 import resource
 import shutil
 import signal
@@ -24,6 +26,7 @@ import time
 H, W = 13, 17
 PROGRAM, LIB = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 NAME = os.path.basename(PROGRAM)
+SEED = 1000000 + os.getpid()  # tells the processes of this test from others
 passed = failed = 0
 
 
@@ -245,7 +248,7 @@ def test_runs(how, launch):
         check(f"{how} {mesh} values", max(abs(a - b) for a, b in zip(y, want)) < 1e-5 and abs(s[0] - sum(y)) < 1e-9)
         same = same or y
         check(f"{how} {mesh} same bits on every mesh", same == y)
-        r = run("--seed=3", "--output=0=g.npy", mesh=mesh, launcher=l)
+        r = run("--seed=3", "--deterministic", "--output=0=g.npy", mesh=mesh, launcher=l)
         generated = generated or read_npy("g.npy", "f")
         check(f"{how} {mesh} same generated inputs", r.code == 0 and read_npy("g.npy", "f") == generated, r)
         for f in ["y.npy", "s.npy", "g.npy"]:
@@ -308,6 +311,14 @@ def processes(word):
     return found
 
 
+def all_gone(word):
+    """A launcher may end before those that it has just killed: at most 10 s."""
+    begin = time.time()
+    while processes(word) and time.time() - begin < 10:
+        time.sleep(0.05)
+    return not processes(word)
+
+
 def test_interrupt(how, launch):
     """Ctrl-C goes to the launcher, or to the program where there is none."""
     for number in [signal.SIGINT, signal.SIGTERM]:
@@ -366,16 +377,62 @@ def test_hybrid(how, launch):
     check(f"{how} no ranks per process", "--ranks-per-process: 0 ranks, expected 1 to 4096" in r.err, r)
 
 
-def test_without_cleaning_launcher(how, launch):
-    """A launcher that leaves the others alone when one is gone: they end by themselves."""
-    flag = {"mpich": "-disable-auto-cleanup", "openmpi": "--enable-recovery"}[how]
-    for fault in ["stop:1", "silent:2", "error:3"] + (["crash:0"] if how == "openmpi" else []):
-        begin, l = time.time(), launch("2x2")
-        r = run("--timeout=1", "--output=0=z.npy", mesh="2x2", fault=fault, launcher=l[:1] + [flag] + l[1:])
+def leaked(before):
+    """Shared memory that has come since and that no process has mapped: other programs may have theirs."""
+    new = set(os.listdir("/dev/shm")) - before if os.path.isdir("/dev/shm") else set()
+    for path in glob.glob("/proc/[0-9]*/maps") if new else []:
+        try:
+            maps = open(path).read()
+        except OSError:
+            continue
+        new = {name for name in new if f"/dev/shm/{name}" not in maps}
+    return new
+
+
+def test_moments(how, launch):
+    """A rank that ends, stops or is late before, inside and after its exchange.
+
+    Once under a launcher that ends the others, and once under one that leaves them alone: then they end by
+    themselves, each with a line that names itself, the one it waits for and the operation.
+    """
+    flags = {"mpich": ["-disable-auto-cleanup"], "openmpi": ["--enable-recovery"], "threads": []}[how]
+    line = re.compile(r"rank (\d): (exchange [34]: .*rank {r}\b.*|rank {r} failed)")
+    kinds = ["error"] if how == "threads" else ["error", "stop", "crash"]
+    before, folder = set(os.listdir("/dev/shm")) if os.path.isdir("/dev/shm") else set(), tempfile.mkdtemp(dir=".")
+    for kind, moment, leaves in itertools.product(kinds, ["before", "inside", "after"], [False, True]):
+        if (leaves and not flags) or (leaves and kind == "crash" and how == "mpich"):
+            continue  # MPICH's launcher takes a killed process for its own end
+        rank = (len(kind) + len(moment)) % 4
+        l = launch("2x2")
+        name, begin = f"{how} {kind} on rank {rank} {moment} {'left alone' if leaves else ''}", time.time()
+        r = run("--timeout=1", "--output=0=z.npy", f"--seed={SEED}", mesh="2x2", fault=f"{kind}:{rank}:{moment}",
+                launcher=l[:1] + flags + l[1:] if leaves else l, env={"TMPDIR": os.path.abspath(folder)})
         # Open MPI's mpirun itself then gives 0, whatever its processes gave.
-        coded = r.code is not None and (r.code or how == "openmpi")
-        check(f"{how} {flag} {fault}", coded and r.errors and time.time() - begin < 11, r)
-        check(f"{how} {flag} {fault}: nothing left", not glob.glob("z.npy*"))
+        coded = r.code is not None and (r.code or (leaves and how == "openmpi"))
+        said = [e for e in r.errors if re.search(line.pattern.format(r=rank), e) or "failed with code 7" in e]
+        check(name, coded and (said or kind == "crash") and time.time() - begin < 11, r)
+        check(f"{name}: nothing left", not glob.glob("z.npy*") and all_gone(f"--seed={SEED}"), r)
+        if kind == "stop":
+            check(f"{name}: names the operation", any("stencil.mlir:3:8" in e or "exchange 4" in e for e in r.errors), r)
+    check(f"{how}: no shared memory and no temporary files left", not leaked(before) and not os.listdir(folder))
+    for moment in ["before", "inside", "after"]:
+        r = run("--timeout=5", "--check", mesh="2x2", fault=f"delay:2:{moment}", launcher=launch("2x2"))
+        check(f"{how} a late rank {moment}", r.code == 0 and r.out.count("bit-identical") >= 1, r)
+
+
+def test_apart(how, launch):
+    """Ranks in folders of their own do not share the output's; ranks with another mesh are told so."""
+    for rank in range(4):
+        os.makedirs(f"own{rank}", exist_ok=True)
+    place = 'cd own${OMPI_COMM_WORLD_RANK:-$PMI_RANK} && exec "$@"'
+    r = run("--output=0=z.npy", mesh="2x2", launcher=launch("2x2") + ["sh", "-c", place, "sh"])
+    check(f"{how} folders apart", r.code not in (0, None) and len(r.errors) == 1 and
+          "do all ranks share this folder?" in r.err, r)
+    check(f"{how} folders apart: nothing left", not glob.glob("own*/*"))
+    other = '[ ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} = 2 ] && export RINGCONV_TEST_MESH=4x1; exec "$@"'
+    r = run("--output=0=z.npy", mesh="2x2", launcher=launch("2x2") + ["sh", "-c", other, "sh"])
+    check(f"{how} another mesh", r.code not in (0, None) and len(r.errors) == 1 and "rank 2 " in r.err and
+          "another program" in r.err, r)
 
 
 def launcher_of(how):
@@ -415,10 +472,11 @@ def main():
             test_reports(how, launch)
             test_faults(how, launch)
             test_interrupt(how, launch)
+            test_moments(how, launch)
             if how != "threads":
                 test_mpi_only(how, launch)
                 test_hybrid(how, launch)
-                test_without_cleaning_launcher(how, launch)
+                test_apart(how, launch)
         os.chdir("/")
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0

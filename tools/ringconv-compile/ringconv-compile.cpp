@@ -85,6 +85,7 @@ static int writeReportFile(ModuleOp module, const CompileOptions &options) {
   if (report.empty())
     return 0;
   PartitionReport chosen;
+  chosen.wantsSteps = true;
   {
     ScopedDiagnosticHandler quiet(module.getContext(), [](Diagnostic &) { return success(); });
     if (failed(partitionModule(module, options, chosen)))
@@ -145,11 +146,12 @@ static int compile() {
 }
 
 int main(int argc, char **argv) {
+  reportAbruptEnds(tool.data());
   cl::HideUnrelatedOptions(category);
   cl::SetVersionPrinter(printVersion);
   cl::ParseCommandLineOptions(argc, argv, "compiles a program over whole tensors to native code of its ranks\n");
-  if (target != "host" && target != "cuda")
-    return reportError(tool, "--target=" + target + " is not available, expected host or cuda");
+  if (std::string why = whyNotTarget(target); !why.empty())
+    return reportError(tool, "--target=" + target + " " + why);
   if (emit == Emit::PTX && target != "cuda")
     return reportError(tool, "--emit=ptx needs --target=cuda");
   if (mesh.getNumOccurrences() && mesh.empty())

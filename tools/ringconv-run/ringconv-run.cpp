@@ -130,6 +130,7 @@ FailureOr<ringconv::LoadedProgram> compile(const Arguments &args) {
 } // namespace
 
 int main(int argc, char **argv) {
+  ringconv::reportAbruptEnds("ringconv-run");
   Arguments args;
   args.options.cpu = "native";
   args.options.reference = false;
@@ -161,8 +162,8 @@ int main(int argc, char **argv) {
   if (args.remarksFilter && !args.remarks.only("ringconv-run", args.remarksFilter))
     return 1;
   StringRef target = args.options.target;
-  if (target != "host" && target != "cuda")
-    return ringconv::reportError("ringconv-run", "--target=" + target + " is not available, expected host or cuda");
+  if (std::string why = ringconv::whyNotTarget(target); !why.empty())
+    return ringconv::reportError("ringconv-run", "--target=" + target + " " + why);
   if (!ringconv::readGpuArchs("ringconv-run", args.gpuArchs, args.options.gpuArchs) ||
       !ringconv::readLocalConv("ringconv-run", args.localConv, args.cudnnWorkspace, args.options))
     return 1;

@@ -15,6 +15,20 @@ def CarryBuffersPass : Pass<"ringconv-carry-buffers", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
 }
 
+def CheckAllocationsPass : Pass<"ringconv-check-allocations", "::mlir::func::FuncOp"> {
+  let summary = "generated host code that gets no memory returns an error code";
+  let description = [{
+    Behind each `memref.alloc` of a function that is not private: a branch to a
+    return of `RINGCONV_RT_NO_MEMORY` where the address is null. A function
+    without results gets an error code as its result, 0 at its other returns.
+
+    Before: memrefs on the host, results through arguments. After: control flow
+    as blocks.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::cf::ControlFlowDialect",
+                           "::mlir::memref::MemRefDialect"];
+}
+
 def ConvertRingConvToCUDAPass : Pass<"convert-ringconv-to-cuda", "::mlir::ModuleOp"> {
   let summary = "launches, copies and reads of device memory to calls of the CUDA driver";
   let description = [{

@@ -4,6 +4,8 @@
 #ifndef RINGCONV_PIPELINES_PIPELINES_H
 #define RINGCONV_PIPELINES_PIPELINES_H
 
+#include "ringconv/Config.h"
+
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassOptions.h"
 #include "ringconv/Dialect/RingConv/Transforms/Report.h"
@@ -25,6 +27,8 @@ struct PartitionOptions : mlir::PassPipelineOptions<PartitionOptions> {
                                llvm::cl::init(true)};
   Option<bool> alwaysOverlap{*this, "always-overlap",
                              llvm::cl::desc("overlap however small the pieces are"), llvm::cl::init(false)};
+  Option<bool> featuresLast{*this, "features-last", llvm::cl::desc("16-bit convolutions with features last"),
+                            llvm::cl::init(false)};
   /// Filled by the partition pass; null: not wanted. Outlives the pipeline.
   PartitionReport *report = nullptr;
 };
@@ -48,6 +52,18 @@ struct HostOptions : mlir::PassPipelineOptions<HostOptions> {
                      llvm::cl::init(false)};
 };
 
+/// Partitioned program on tensors to memrefs; with `frees` these are placed too.
+void buildBufferizePipeline(mlir::OpPassManager &pm, bool frees = true);
+/// Memrefs to the LLVM dialect, with calls of the host runtime.
+void buildHostLoweringPipeline(mlir::OpPassManager &pm, const HostOptions &options);
+/// What is left after our own conversions, to the LLVM dialect.
+void buildLLVMPipeline(mlir::OpPassManager &pm);
+/// Everything, from a user's program to the LLVM dialect.
+void buildHostPipeline(mlir::OpPassManager &pm, const HostOptions &options, PartitionReport *report = nullptr);
+/// The uncut program by plain loops with f64 accumulation, to the LLVM dialect.
+void buildReferencePipeline(mlir::OpPassManager &pm);
+
+#if RINGCONV_ENABLE_CUDA
 struct CudaOptions : mlir::PassPipelineOptions<CudaOptions> {
   Option<std::string> mesh{*this, "mesh", llvm::cl::desc("axis=extent,...: other extents for the mesh")};
   Option<bool> mergeHalos{*this, "merge-halos", llvm::cl::desc("one exchange for several tensors"),
@@ -63,8 +79,6 @@ struct CudaOptions : mlir::PassPipelineOptions<CudaOptions> {
                                  llvm::cl::init(int64_t(64) << 20)};
 };
 
-/// Partitioned program on tensors to memrefs; with `frees` these are placed too.
-void buildBufferizePipeline(mlir::OpPassManager &pm, bool frees = true);
 /// The kernels of a module's gpu.module to NVVM.
 void buildKernelPipeline(mlir::OpPassManager &module);
 /// Memrefs to the LLVM dialect, with calls of the CUDA driver and NCCL; kernels
@@ -72,12 +86,7 @@ void buildKernelPipeline(mlir::OpPassManager &module);
 void buildCudaLoweringPipeline(mlir::OpPassManager &pm, const CudaOptions &options);
 /// Everything, from a user's program to the LLVM dialect and NVVM.
 void buildCudaPipeline(mlir::OpPassManager &pm, const CudaOptions &options, PartitionReport *report = nullptr);
-/// Memrefs to the LLVM dialect, with calls of the host runtime.
-void buildHostLoweringPipeline(mlir::OpPassManager &pm, const HostOptions &options);
-/// Everything, from a user's program to the LLVM dialect.
-void buildHostPipeline(mlir::OpPassManager &pm, const HostOptions &options, PartitionReport *report = nullptr);
-/// The uncut program by plain loops with f64 accumulation, to the LLVM dialect.
-void buildReferencePipeline(mlir::OpPassManager &pm);
+#endif
 
 /// Passes and pipelines, under their flags.
 void registerPasses();

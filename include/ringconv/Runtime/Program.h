@@ -87,12 +87,17 @@ typedef struct ringconv_op {
 
 typedef struct ringconv_context ringconv_context;
 
+/* What a program returns where it gets no memory. */
+enum { RINGCONV_RT_NO_MEMORY = 2 };
+
 /* The program of one rank. `in` and `out` are local shards (of device memory
- * where the target is cuda), dense and row-major, owned by the caller; inputs are only read. 0, or the code that a
- * runtime call gave: then the context holds the text. */
+ * where the target is cuda), dense and row-major, owned by the caller; inputs
+ * are only read. 0, RINGCONV_RT_NO_MEMORY, or the code that a runtime call gave:
+ * then the context holds the text. */
 typedef int32_t (*ringconv_rank_fn)(ringconv_context *context, void *const *in, void *const *out);
 
-/* The uncut program, by plain loops with f64 accumulation, on global tensors. */
+/* The uncut program, by plain loops with f64 accumulation, on global tensors: 0
+ * or RINGCONV_RT_NO_MEMORY. */
 typedef int32_t (*ringconv_reference_fn)(void *const *in, void *const *out);
 
 /* ---- Programs for GPUs ---- */

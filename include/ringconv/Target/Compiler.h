@@ -28,6 +28,7 @@ class TargetMachine;
 
 namespace ringconv {
 
+/// What decides about code is also part of a cache's key, in Cache.cpp.
 struct CompileOptions {
   std::string entry;                ///< empty: `main`, else the only public function
   std::string mesh;                 ///< axis=extent,...; empty: as written
@@ -65,6 +66,10 @@ struct CompiledProgram {
   std::vector<std::string> signature; ///< a line of text per operand, for headers
   std::vector<std::string> cuts;      ///< the sharding of each operand, as text
 };
+
+/// Why this build cannot compile for `target`, as the rest of a sentence about
+/// it; empty if it can.
+std::string whyNotTarget(llvm::StringRef target);
 
 /// The entry function by the rules of CompileOptions::entry.
 mlir::FailureOr<std::string> findEntry(mlir::ModuleOp module, llvm::StringRef wanted);

@@ -23,6 +23,10 @@ bool isSpeaker();
 /// Prints `TOOL: error: text`; 1, the exit code.
 int reportError(llvm::StringRef tool, const llvm::Twine &text);
 
+/// One line where memory runs out, or where Ctrl-C or SIGTERM ends the tool; its
+/// temporary files go. `tool` lives as long as the process.
+void reportAbruptEnds(const char *tool);
+
 /// Which remarks a tool prints: those whose text matches, none by default.
 class RemarkFilter {
 public:

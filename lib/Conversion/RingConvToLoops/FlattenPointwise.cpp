@@ -92,3 +92,48 @@ LocalConvOp ringconv::flattenPointwise(LocalConvOp op) {
   op.erase();
   return flat;
 }
+
+// ===--------------------------------------------------------------------=== //
+// Single outputs
+// ===--------------------------------------------------------------------=== //
+
+/// True if each output is one sum over the whole input, as in the gradient of a
+/// filter of one tap.
+static bool isProduct(LocalConvOp op) {
+  auto all = [](ArrayRef<int64_t> list, int64_t value) { return llvm::all_equal(list) && list[0] == value; };
+  if (op.getStride().empty() || op.getBias() || !op.getHaloDims().empty() || op.getFeatureGroupOutputs() ||
+      op.getBatchGroupOutputs() || llvm::is_contained(op.getReverse(), true) || !all(op.getLhsDilate(), 1) ||
+      !all(op.getRhsDilate(), 1) || !all(op.getOffset(), 0) || !all(op.getValidBegin(), 0))
+    return false;
+  auto filter = cast<MemRefType>(op.getFilter().getType()), input = cast<MemRefType>(op.getInput().getType());
+  auto init = cast<MemRefType>(op.getInit().getType());
+  SmallVector<int64_t> xs = spatialDims(op.getInputDims()), ys = spatialDims(op.getOutputDims());
+  for (auto [n, d] : llvm::enumerate(spatialDims(op.getFilterDims())))
+    if (input.getDimSize(xs[n]) != filter.getDimSize(d) || op.getValidEnd()[n] != filter.getDimSize(d) ||
+        init.getDimSize(ys[n]) != 1)
+      return false;
+  return input.hasStaticShape() && filter.hasStaticShape() && input.getElementType() == filter.getElementType();
+}
+
+/// The smaller operand of a product becomes its filter, which is packed in each
+/// run: sums are the same, term by term.
+bool ringconv::swapOperands(LocalConvOp op) {
+  if (!isProduct(op))
+    return false;
+  auto filter = cast<MemRefType>(op.getFilter().getType()), input = cast<MemRefType>(op.getInput().getType());
+  int64_t batch = input.getDimSize(dimOf(op.getInputDims(), kBatch));
+  if (batch < 16 || batch >= filter.getDimSize(dimOf(op.getFilterDims(), kOutput)))
+    return false;
+  // A filter's output is numbered as an input's batch, its input as a feature.
+  static_assert(kOutput == kBatch && kInput == kFeature);
+  SmallVector<int64_t> inputDims(op.getFilterDims()), filterDims(op.getInputDims()), outputDims(op.getOutputDims());
+  for (int64_t &number : outputDims)
+    number = number == kBatch ? kFeature : number == kFeature ? kBatch : number;
+  Value values[] = {op.getInput(), op.getFilter()};
+  op.getInputMutable().assign(values[1]);
+  op.getFilterMutable().assign(values[0]);
+  op.setInputDims(inputDims);
+  op.setFilterDims(filterDims);
+  op.setOutputDims(outputDims);
+  return true;
+}

@@ -126,6 +126,7 @@ void VectorConv::rowLoops(Values outputs) {
 
 bool ringconv::lowerToVectorLoops(LocalConvOp op, const LoopOptions &options) {
   std::string reason;
+  swapOperands(op);
   std::optional<VectorPlan> plan = planVectorLoops(op, options, reason);
   if (!plan) {
     if (lowerToColumns(op, options, reason))

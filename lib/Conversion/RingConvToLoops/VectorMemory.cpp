@@ -275,8 +275,8 @@ void ringconv::releaseFilter(Loops &l, Value packed) {
 namespace {
 class TileStore {
 public:
-  TileStore(Loops &l, LocalConvOp op, const VectorPlan &plan, ValueRange accumulators, ArrayRef<Value> at)
-      : l(l), init(op.getInit()), plan(plan), accumulators(accumulators), at(at), column(plan.outputDims.back()),
+  TileStore(Loops &l, LocalConvOp op, const VectorPlan &plan, ValueRange accumulators, ArrayRef<Value> at, int64_t dim)
+      : l(l), init(op.getInit()), plan(plan), accumulators(accumulators), at(at), column(dim),
         feature(dimOf(op.getOutputDims(), kFeature)) {
     count = accumulators.size() / plan.vectors;
     features = std::min(plan.perGroup, plan.lanes);
@@ -356,6 +356,6 @@ private:
 } // namespace
 
 void ringconv::storeTile(Loops &l, LocalConvOp op, const VectorPlan &plan, ValueRange accumulators,
-                         ArrayRef<Value> at) {
-  TileStore(l, op, plan, accumulators, at).run();
+                         ArrayRef<Value> at, int64_t dim) {
+  TileStore(l, op, plan, accumulators, at, dim).run();
 }

@@ -23,10 +23,11 @@ mlir::Value firstOutput(Loops &l, const VectorPlan &plan, mlir::Value group, mli
 mlir::Value packFilter(Loops &l, LocalConvOp op, const VectorPlan &plan);
 void releaseFilter(Loops &l, mlir::Value packed);
 
-/// Writes a tile: accumulators[i * plan.vectors + v] to output column
-/// `at`[column dimension] + i, features from `at`[feature dimension] on.
+/// Writes a tile: accumulators[i * plan.vectors + v] to the output at `at`[dim] + i,
+/// features from `at`[feature dimension] on. `dim` is that of the columns or of the
+/// batch.
 void storeTile(Loops &l, LocalConvOp op, const VectorPlan &plan, mlir::ValueRange accumulators,
-               llvm::ArrayRef<mlir::Value> at);
+               llvm::ArrayRef<mlir::Value> at, int64_t dim);
 
 } // namespace ringconv
 

@@ -428,7 +428,7 @@ std::optional<VectorPlan> ringconv::planVectorLoops(LocalConvOp op, const LoopOp
   if (tiling.cost >= kFar)
     return refuse("a window of too many taps");
   plan.vectors = tiling.vectors;
-  plan.tile = tiling.tile;
+  plan.tile = std::max<int64_t>(tiling.tile, 1); // of no outputs: loops around it do nothing
   plan.batch = chooseBatch(op, plan, registers);
   chooseBlocking(plan);
   if (plan.columns.isStatic() && plan.columns.outputs > 0)

@@ -123,6 +123,10 @@ llvm::SmallVector<LocalConvOp> specializeColumns(LocalConvOp op);
 /// nothing but the element of their own coordinates; others as they are.
 LocalConvOp flattenPointwise(LocalConvOp op);
 
+/// Exchanges input and filter in place, where each output is one sum over the whole
+/// input and the input has fewer entries of the batch than the filter has outputs.
+bool swapOperands(LocalConvOp op);
+
 } // namespace ringconv
 
 #endif

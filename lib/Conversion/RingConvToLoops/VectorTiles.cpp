@@ -54,9 +54,13 @@ void VectorConv::storeResult(ArrayRef<Value> outputs, Value column, ValueRange a
     at[plan.outputDims[n]] = o;
   at[plan.outputDims.back()] = column;
   size_t each = accumulators.size() / plan.batch;
+  at[yb()] = outputBatch;
+  // Single outputs whose entries of the batch are neighbours go as rows of them.
+  if (int64_t(each) == plan.vectors && plan.batch > 1)
+    return storeTile(l, op, plan, accumulators, at, yb());
   for (int64_t n = 0; n < plan.batch; ++n) {
     at[yb()] = l.add(outputBatch, n);
-    storeTile(l, op, plan, accumulators.slice(n * each, each), at);
+    storeTile(l, op, plan, accumulators.slice(n * each, each), at, plan.outputDims.back());
   }
 }
 

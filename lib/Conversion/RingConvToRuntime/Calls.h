@@ -94,6 +94,9 @@ void lowerToCalls(mlir::func::FuncOp func, RuntimeCalls &calls);
 /// Control flow to blocks.
 mlir::LogicalResult lowerToBlocks(mlir::func::FuncOp func);
 
+/// An error code as the result of a function without results: 0 at each return.
+void returnZero(mlir::func::FuncOp func);
+
 /// After that: each call that gives an error code ends the function with
 /// that code unless it is 0; plain returns give 0. The function gets the code as
 /// its result.

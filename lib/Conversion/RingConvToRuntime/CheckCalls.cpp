@@ -12,12 +12,7 @@ bool ringconv::givesErrorCode(func::CallOp call) {
   return ours && call.getNumResults() == 1 && call.getResult(0).getType().isInteger(32);
 }
 
-void ringconv::checkCalls(func::FuncOp func) {
-  SmallVector<func::CallOp> calls;
-  func.walk([&](func::CallOp call) {
-    if (givesErrorCode(call))
-      calls.push_back(call);
-  });
+void ringconv::returnZero(func::FuncOp func) {
   OpBuilder b(func.getContext());
   func.setFunctionType(b.getFunctionType(func.getArgumentTypes(), b.getI32Type()));
   func.walk([&](func::ReturnOp ret) {
@@ -25,8 +20,18 @@ void ringconv::checkCalls(func::FuncOp func) {
     Value zero = arith::ConstantOp::create(b, ret.getLoc(), b.getI32IntegerAttr(0));
     ret.getOperandsMutable().assign(zero);
   });
+}
+
+void ringconv::checkCalls(func::FuncOp func) {
+  SmallVector<func::CallOp> calls;
+  func.walk([&](func::CallOp call) {
+    if (givesErrorCode(call))
+      calls.push_back(call);
+  });
+  returnZero(func);
   if (calls.empty())
     return;
+  OpBuilder b(func.getContext());
   Block *failed = new Block();
   func.getBody().push_back(failed);
   Value code = failed->addArgument(b.getI32Type(), func.getLoc());

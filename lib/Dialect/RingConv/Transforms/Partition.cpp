@@ -42,6 +42,7 @@ private:
     }
     FuncReport local;
     FuncReport &entry = report ? report->functions[func.getSymName().str()] : local;
+    entry.wantsSteps = report && report->wantsSteps;
     for (StringAttr axis : mesh.mesh.getAxes())
       entry.axes.push_back(axis.str());
     entry.extents = mesh.mesh.getExtents().vec();

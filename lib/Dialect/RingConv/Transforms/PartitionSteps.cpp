@@ -32,7 +32,7 @@ static double workOf(Operation *op) {
 void Partitioner::reportValue(Value value, bool throughout) {
   ShardingAttr sharding = analysis.of(value);
   auto type = dyn_cast<RankedTensorType>(value.getType());
-  if (!sharding || !type)
+  if (!report.wantsSteps || !sharding || !type)
     return;
   int64_t step = report.steps.size();
   reported[value] = report.values.size();
@@ -44,7 +44,7 @@ void Partitioner::reportStep(Operation *op, const Decision *decision) {
   // Constants and destinations are no work; they count where they are read.
   bool free =
       op->getNumResults() == 0 || isa<tensor::EmptyOp, linalg::FillOp>(op) || op->hasTrait<OpTrait::ConstantLike>();
-  if (free || !isa<RankedTensorType>(op->getResult(0).getType()))
+  if (!report.wantsSteps || free || !isa<RankedTensorType>(op->getResult(0).getType()))
     return;
   StepReport step;
   step.label = op->getName().getStringRef();
@@ -86,6 +86,8 @@ void Partitioner::reportStep(Operation *op, const Decision *decision) {
 }
 
 void Partitioner::reportReturn(Operation *op) {
+  if (!report.wantsSteps)
+    return;
   StepReport step;
   step.label = op->getName().getStringRef();
   step.location = locationText(op->getLoc());

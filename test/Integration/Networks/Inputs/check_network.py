@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """check_network.py RINGCONV_RUN NETWORK [MESH...]: imports a generated network,
 runs it cut as `networks.CUTS` says, on these meshes or on all, and compares every
-output with ONNX Runtime. No tensor may be gathered whole.
+output with ONNX Runtime. No tensor may be gathered whole, and where nothing is summed
+over ranks each of them sends the bytes of halos and of what comes to lie otherwise,
+as the compiler's report counts them, and no more.
 """
+import json
 import os
 import subprocess
 import sys
@@ -57,9 +60,21 @@ def difference(results, expected):
     return max(pairs, key=lambda p: p[0] / p[1])
 
 
+def bytes_planned(tool, folder):
+    """What each rank sends, as the compiler's report counts it."""
+    compiler = os.path.join(os.path.dirname(tool), "ringconv-compile")
+    report = os.path.join(folder, "plan.json")
+    subprocess.run([compiler, os.path.join(folder, "net.mlir"), "--emit=mlir", "-o", os.path.join(folder, "out.mlir"),
+                    f"--report={report}"], check=True)  # fmt: skip
+    with open(report) as file:
+        steps = json.load(file)["cost"]["steps"]
+    return [sum(ranks["bytes_sent"] for ranks in by_rank) for by_rank in zip(*[step["ranks"] for step in steps])]
+
+
 def run(tool, folder, network, model, mesh, dims, x, count):
     import_to(folder, model, mesh, dims, x)
-    command = [tool, os.path.join(folder, "net.mlir"), "--remarks", *run_flags(folder, count)]
+    report = os.path.join(folder, "run.json")
+    command = [tool, os.path.join(folder, "net.mlir"), "--remarks", f"--json={report}", *run_flags(folder, count)]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode:
         sys.exit(done.stdout)
@@ -67,6 +82,12 @@ def run(tool, folder, network, model, mesh, dims, x, count):
     # Attention over positions that are cut needs all of them; nothing else does.
     if gathered and network != "attention":
         sys.exit("\n".join(["a whole tensor is gathered:", *gathered]))
+    if "partial sums" not in done.stdout and not gathered:
+        with open(report) as file:
+            sent = [rank["bytes_sent"] for rank in json.load(file)["ranks"]]
+        planned = bytes_planned(tool, folder)
+        assert sent == planned, (sent, planned)
+        print(f"{network} {mesh}: bytes sent as planned: {sent}")
     return [np.load(os.path.join(folder, f"{i}.npy")) for i in range(count)]
 
 

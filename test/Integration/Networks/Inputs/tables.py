@@ -19,7 +19,7 @@ import onnxruntime
 from check_network import difference, generated, import_to, run_flags
 from networks import CUTS, NETWORKS
 
-RUNS = 8  # of which one is a run's share of the processor time
+SECONDS, FEWEST, MOST = 1.0, 8, 1000  # of repeated runs, and how many
 _WIDE = (("w=2", ",,,w"), ("w=3", ",,,w"), ("w=4", ",,,w"), ("h=2,w=2", ",,h,w"))
 
 
@@ -49,16 +49,19 @@ def row(build, folder, label, model, x, expected, mesh, dims):
     compiler = os.path.join(build, "bin", "ringconv-compile")
     compiling = measure([compiler, program + ".mlir", "-o", program, "--target-cpu=native"])
     flags = run_flags(folder, len(expected))
-    once = measure([program, *flags])
-    often = measure([program, *flags, f"--repeat={RUNS + 1}", f"--json={report}"])
+    once = measure([program, *flags, f"--json={report}"])
+    with open(report) as file:
+        runs = int(np.clip(SECONDS / json.load(file)["median_seconds"], FEWEST, MOST))
+    often = measure([program, *flags, f"--repeat={runs + 1}", f"--json={report}"])
     with open(report) as file:
         ranks = json.load(file)["ranks"]
     error, bound = difference([np.load(os.path.join(folder, f"{i}.npy")) for i in range(len(expected))], expected)
     memory = max(rank["process_memory"] for rank in ranks)
-    sent = [max(rank[key] for rank in ranks) / (RUNS + 1) for key in ("messages_sent", "bytes_sent")]
+    seconds = (often - once) / runs
+    sent = [max(rank[key] for rank in ranks) / (runs + 1) for key in ("messages_sent", "bytes_sent")]
     print(f"| {label} | {mesh or 'uncut'} | {error:.1e} | {bound:.1e} | {sent[0]:.0f} | {sent[1] / 1e3:,.1f} kB | "
-          f"{memory / 1e6:.1f} MB | {memory / len(ranks) / 1e6:.1f} MB | {(often - once) / RUNS * 1e3:.1f} ms | "
-          f"{(often - once) / RUNS / len(ranks) * 1e3:.1f} ms | {compiling:.1f} s |", flush=True)
+          f"{memory / 1e6:.1f} MB | {memory / len(ranks) / 1e6:.1f} MB | {seconds * 1e3:.2f} ms | "
+          f"{seconds / len(ranks) * 1e3:.2f} ms | {compiling:.1f} s |", flush=True)
     return error <= bound
 
 

@@ -16,6 +16,23 @@ def SetMeshPass : Pass<"ringconv-set-mesh", "::mlir::ModuleOp"> {
   let options = [Option<"mesh", "mesh", "std::string", "", "axis=extent, separated by commas">];
 }
 
+def FeaturesLastPass : Pass<"ringconv-features-last", "::mlir::func::FuncOp"> {
+  let summary = "convolutions of 16-bit floats with features last";
+  let description = [{
+    Tensor cores read features that lie next to each other. Convolutions of f16
+    and bf16 with another order of dimensions are written with features last,
+    between transpositions, and these move over pools and elementwise operations
+    until they cancel: what is left converts arguments and results, once. A
+    remark counts them. Shapes, shardings and values of arguments and results
+    stay as they are.
+
+    Before: whole tensors. After: the same.
+  }];
+  let statistics = [Statistic<"numConversions", "conversions", "transpositions that are left">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def DifferentiatePass : Pass<"ringconv-differentiate", "::mlir::ModuleOp"> {
   let summary = "adds the function that computes gradients";
   let description = [{

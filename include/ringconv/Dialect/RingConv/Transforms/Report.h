@@ -65,11 +65,13 @@ struct FuncReport {
   std::vector<std::string> axes; ///< of the mesh
   std::vector<int64_t> extents;
   std::vector<WindowReport> windows;
+  bool wantsSteps = false;         ///< for prices: the next two, which take time on large meshes
   std::vector<StepReport> steps;   ///< in the order of the program
   std::vector<ValueReport> values; ///< arguments and results of the function live throughout
 };
 
 struct PartitionReport {
+  bool wantsSteps = false; ///< set by who wants FuncReport::steps
   std::map<std::string, FuncReport> functions; ///< by name
 };
 
