@@ -11,6 +11,10 @@ using namespace ringconv::halo;
 /// formulas of this library need; checkWindow refuses anything above.
 static constexpr int64_t kLimit = int64_t(1) << 60;
 
+/// Of the elements that a border other than zero adds to one side: exchanges list
+/// them one by one, and slabs hold them.
+static constexpr int64_t kBorderLimit = int64_t(1) << 20;
+
 Interval ringconv::halo::intersect(Interval a, Interval b) {
   return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
 }
@@ -149,6 +153,9 @@ static std::optional<std::string> checkBorder(const Window &w, int64_t size) {
            std::to_string(w.baseDilation);
   int64_t left = detail::borderDomain(w, size).size();
   int64_t pad = std::max(w.padLow, w.padHigh);
+  if (pad > kBorderLimit)
+    return "a border other than zero adds at most " + std::to_string(kBorderLimit) + " elements to a side, not " +
+           std::to_string(pad);
   if (pad > 0 && left == 0)
     return "a border other than zero needs elements, but cropping leaves 0 "
            "of " +

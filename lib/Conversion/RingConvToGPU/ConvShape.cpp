@@ -59,6 +59,25 @@ int64_t rowAlignment(Value memref) {
   return offset;
 }
 
+/// The fast kernels count elements of a buffer in 32 bits, and walk past its end
+/// by a tile at most. Sizes that differ by rank are not known here (docs/cuda.md,
+/// Limits).
+bool isCountedIn32Bits(MemRefType type) {
+  constexpr int64_t limit = (int64_t(1) << 31) - (int64_t(1) << 24);
+  SmallVector<int64_t> strides;
+  int64_t offset, last = 0;
+  if (failed(type.getStridesAndOffset(strides, offset)))
+    return true;
+  for (auto [size, stride] : llvm::zip(type.getShape(), strides)) {
+    if (ShapedType::isDynamic(size) || ShapedType::isDynamic(stride))
+      continue;
+    if (stride != 0 && (size - 1) > (limit - last) / stride)
+      return false;
+    last += std::max<int64_t>(0, size - 1) * stride;
+  }
+  return true;
+}
+
 /// Whether spatial dimensions stand in the order of their numbers, and next to
 /// each other, in a dense buffer; whether the batch stands before them.
 void describePixels(Value memref, ArrayRef<int64_t> dims, ConvShape &shape) {
@@ -182,6 +201,9 @@ static void describeGroups(OpBuilder &b, LocalConvOp op, ConvShape &shape, OpFol
 std::optional<ConvShape> ringconv::describeConv(OpBuilder &b, LocalConvOp op, std::string &reason) {
   Location loc = op.getLoc();
   auto filter = cast<MemRefType>(op.getFilter().getType()), output = cast<MemRefType>(op.getInit().getType());
+  for (Value operand : op->getOperands())
+    if (auto type = dyn_cast<MemRefType>(operand.getType()); type && !isCountedIn32Bits(type))
+      return reason = "a buffer has more elements than 32 bits count", std::nullopt;
   ConvShape shape;
   shape.element = filter.getElementType();
   shape.result = output.getElementType();
