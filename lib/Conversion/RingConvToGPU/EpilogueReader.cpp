@@ -90,9 +90,11 @@ SmallVector<Value> EpilogueReader::read(const Operand &operand, const OutputPlac
       values.push_back(vector::ExtractOp::create(k.b, k.loc, all, i));
     return values;
   }
+  const ConvBuffer &result = shape.output;
+  OpFoldResult pixelStep = result.spatial.empty() ? result.batch : result.spatial.back();
+  Value step = k.number(place.alongFeatures ? result.feature : pixelStep);
   for (int64_t i = 0; i < count; ++i) {
     OutputPlace next = place;
-    Value step = k.number(place.alongFeatures ? shape.output.feature : shape.output.spatial.back());
     next.offset = k.add(place.offset, k.mul(step, i));
     Value &moved = place.alongFeatures ? next.feature : next.pixel;
     moved = k.add(moved, i);
