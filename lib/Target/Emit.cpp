@@ -50,7 +50,7 @@ static std::optional<std::string> writeLinked(const ObjectCode &code, bool libra
   llvm::SmallString<128> object;
   int fd;
   if (auto error = createPrivateTemporary("o", fd, object))
-    return "temporary file: " + error.message();
+    return "temporary file in " + object.str().str() + ": " + error.message();
   TemporaryFile remover(object);
   llvm::raw_fd_ostream(fd, true) << code.bytes;
   if (auto why = linkProgram(object, runtime, path, library))

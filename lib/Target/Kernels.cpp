@@ -114,11 +114,11 @@ std::optional<std::string> ringconv::assemble(StringRef ptxas, StringRef ptx, in
   SmallString<128> in, out;
   int fd;
   if (auto error = createPrivateTemporary("ptx", fd, in))
-    return why = "temporary file: " + error.message(), std::nullopt;
+    return why = "temporary file in " + in.str().str() + ": " + error.message(), std::nullopt;
   TemporaryFile removeIn(in);
   llvm::raw_fd_ostream(fd, true) << ptx;
   if (auto error = createPrivateTemporary("cubin", fd, out))
-    return why = "temporary file: " + error.message(), std::nullopt;
+    return why = "temporary file in " + out.str().str() + ": " + error.message(), std::nullopt;
   llvm::sys::Process::SafelyCloseFileDescriptor(fd);
   TemporaryFile removeOut(out);
   std::string flag = "-arch=sm_" + std::to_string(arch);

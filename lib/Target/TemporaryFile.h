@@ -17,12 +17,16 @@ inline std::error_code createPrivateFile(const llvm::Twine &model, int &fd, llvm
   return fs::createUniqueFile(model, fd, path, fs::OF_None, fs::owner_read | fs::owner_write);
 }
 
-/// The same among the system's temporary files.
+/// The same among the system's temporary files. On failure `path` is their folder.
 inline std::error_code createPrivateTemporary(llvm::StringRef suffix, int &fd, llvm::SmallVectorImpl<char> &path) {
   llvm::SmallString<128> model;
   llvm::sys::path::system_temp_directory(/*ErasedOnReboot=*/true, model);
+  llvm::SmallString<128> folder(model);
   llvm::sys::path::append(model, "ringconv-%%%%%%%%%%%%." + suffix);
-  return createPrivateFile(model, fd, path);
+  std::error_code error = createPrivateFile(model, fd, path);
+  if (error)
+    path.assign(folder.begin(), folder.end());
+  return error;
 }
 
 /// An existing file that goes with this object, or with a signal that ends the

@@ -22,6 +22,8 @@
 #include "VectorMemory.h"
 #include "WindowAccess.h"
 
+#include "ringconv/Halo/Halo.h"
+
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include <map>
 
@@ -30,6 +32,8 @@ using namespace ringconv;
 
 /// Sums per tile, multiply-adds in the body of one.
 static constexpr int64_t kMaxSums = 16, kMaxBody = 224;
+/// Tiles along a row that code is made for.
+static constexpr size_t kMaxTiles = 16;
 
 namespace {
 class DirectColumns : WindowAccess {
@@ -39,6 +43,8 @@ public:
   /// The rows that blocks have; 0 where the form does not fit.
   static int64_t chooseRows(LocalConvOp op, const VectorShape &shape, int64_t columns);
   void emit(int64_t blockRows);
+  /// Each tile at a border has code of its own.
+  bool hasFewTiles() { return tiles().size() <= kMaxTiles; }
 
 private:
   /// An input row of a block of output rows, and the pairs of output row and tap
@@ -60,6 +66,8 @@ private:
   void prepareRows(Value firstRow);
   SmallVector<Tile> tiles();
   bool isInterior(int64_t begin);
+  /// How many tiles from `begin` on read the shard only.
+  int64_t interiorTiles(int64_t begin);
   void tile(ArrayRef<Value> outputs, int64_t begin, Value shift);
   Values multiplyRow(const InputRow &row, ArrayRef<Value> taps, ArrayRef<Value> coords, Value f, int64_t begin,
                      Value shift, ValueRange sums);
@@ -192,15 +200,21 @@ bool DirectColumns::isInterior(int64_t begin) {
          end <= std::min(columns.low + columns.own, columns.validEnd.min);
 }
 
+int64_t DirectColumns::interiorTiles(int64_t begin) {
+  if (!isInterior(begin))
+    return 0;
+  int64_t limit = std::min(columns.low + columns.own, columns.validEnd.min);
+  int64_t lastOutput = halo::floorDiv(limit - elementOf(1, columns.taps - 1), columns.stride);
+  return (std::min(lastOutput, columns.outputs - 1) + 1 - begin) / shape.lanes;
+}
+
 SmallVector<DirectColumns::Tile> DirectColumns::tiles() {
   SmallVector<Tile> result;
-  for (int64_t begin = 0; begin < columns.outputs; begin += shape.lanes) {
+  for (int64_t begin = 0; begin < columns.outputs && result.size() <= kMaxTiles;) {
     int64_t at = std::max<int64_t>(0, std::min(begin, columns.outputs - shape.lanes));
-    bool extends = !result.empty() && isInterior(result.back().begin) && isInterior(at) && at == begin;
-    if (extends)
-      ++result.back().count;
-    else
-      result.push_back({at, 1});
+    int64_t count = std::max<int64_t>(1, at == begin ? interiorTiles(begin) : 0);
+    result.push_back({at, count});
+    begin = at + count * shape.lanes;
   }
   return result;
 }
@@ -261,9 +275,11 @@ Values DirectColumns::multiplyRow(const InputRow &row, ArrayRef<Value> taps, Arr
 
 int64_t DirectColumns::rowWork() {
   int64_t work = 0;
-  for (int64_t o = 0; o < columns.outputs; ++o)
-    for (int64_t t = 0; t < columns.taps; ++t)
-      work += columns.mustBeValid(elementOf(o, t));
+  for (int64_t t = 0; t < columns.taps; ++t) {
+    int64_t first = halo::ceilDiv(columns.validBegin.max - elementOf(0, t), columns.stride);
+    int64_t end = halo::ceilDiv(columns.validEnd.min - elementOf(0, t), columns.stride);
+    work += std::max<int64_t>(0, std::min(end, columns.outputs) - std::max<int64_t>(first, 0));
+  }
   return work * shape.perGroup;
 }
 
@@ -385,6 +401,9 @@ bool ringconv::lowerToDirectColumns(LocalConvOp op, const VectorShape &shape, co
   VectorShape fitted = shape;
   while (fitted.lanes > 4 && fitted.lanes / 2 >= columns.outputs)
     fitted.lanes /= 2;
-  DirectColumns(op, fitted, columns, options).emit(rows);
+  DirectColumns kernel(op, fitted, columns, options);
+  if (!kernel.hasFewTiles())
+    return false;
+  kernel.emit(rows);
   return true;
 }

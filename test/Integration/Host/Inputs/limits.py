@@ -113,7 +113,8 @@ def files(program, compiler):
     os.mkdir("closed", 0o555)
     done = call([program, "--output=0=closed/y.npy"], user=user)
     one_line("closed folder", done, r"closed/y\.npy: Permission denied")
-    done = call([compiler, "deep.mlir", "-o", "closed/y.npy"], user=user)
+    # Its own temporary files must not meet a closed folder before.
+    done = call([compiler, "deep.mlir", "-o", "closed/y.npy"], user=user, env=dict(os.environ, TMPDIR=os.getcwd()))
     one_line("closed folder for an executable", done, r"closed/y\.npy: .*[Pp]ermission denied")
     with open("precious", "w") as f:
         f.write("old")
