@@ -348,8 +348,8 @@ Value DirectColumns::loadPiece(Value into, Source source, int64_t segmentBegin, 
   Value x;
   if (size == shape.lanes)
     return vector::LoadOp::create(b, l.loc, stored, source.memref, source.index);
-  Value mask = vector::ConstantMaskOp::create(b, l.loc, VectorType::get({shape.lanes}, b.getI1Type()),
-                                              ArrayRef<int64_t>{size});
+  Value mask =
+      vector::ConstantMaskOp::create(b, l.loc, VectorType::get({shape.lanes}, b.getI1Type()), ArrayRef<int64_t>{size});
   if (first == 0)
     return vector::MaskedLoadOp::create(b, l.loc, stored, source.memref, source.index, mask, into);
   x = vector::MaskedLoadOp::create(b, l.loc, stored, source.memref, source.index, mask, l.zero(stored));
