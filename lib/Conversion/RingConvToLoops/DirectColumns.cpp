@@ -73,6 +73,7 @@ private:
                      Value shift, ValueRange sums);
   Value load(ArrayRef<Value> coords, Value f, int64_t begin, Value shift);
   Value loadNeighbours(ArrayRef<Value> coords, Value f, int64_t element, Value shift);
+  Value extend(Value x);
   Value loadPiece(Value into, Source source, int64_t segmentBegin, int64_t element, int64_t from, int64_t to);
   /// Lanes of a tap that read an element; null for all of them.
   Value laneMask(int64_t begin, int64_t tap);
@@ -317,6 +318,12 @@ Value DirectColumns::load(ArrayRef<Value> coords, Value f, int64_t element, Valu
       even.push_back(2 * k);
     x = vector::ShuffleOp::create(b, l.loc, x, y, even);
   }
+  return x;
+}
+
+/// To the accumulator's type, before anything is shuffled: LLVM 22 cannot select
+/// all shuffles of bf16.
+Value DirectColumns::extend(Value x) {
   return x.getType() == vectorType ? x : arith::ExtFOp::create(b, l.loc, vectorType, x).getResult();
 }
 
@@ -326,9 +333,9 @@ Value DirectColumns::loadNeighbours(ArrayRef<Value> coords, Value f, int64_t ele
   if (shift) {
     Source source = sourceIn(Segment::Own);
     source.index[shape.inputDims.back()] = l.add(l.mul(shift, columns.stride), element - columns.low);
-    return vector::LoadOp::create(b, l.loc, stored, source.memref, source.index);
+    return extend(vector::LoadOp::create(b, l.loc, stored, source.memref, source.index));
   }
-  Value x = l.zero(stored);
+  Value x = l.zero(vectorType);
   int64_t ends[] = {0, columns.low, columns.low + columns.own, columns.low + columns.own + columns.high};
   for (int s = 0; s < 3; ++s) {
     int64_t from = std::max({element, ends[s], columns.validBegin.max});
@@ -343,16 +350,15 @@ Value DirectColumns::loadNeighbours(ArrayRef<Value> coords, Value f, int64_t ele
 Value DirectColumns::loadPiece(Value into, Source source, int64_t segmentBegin, int64_t element, int64_t from,
                                int64_t to) {
   source.index[shape.inputDims.back()] = l.constant(from - segmentBegin);
-  auto stored = cast<VectorType>(into.getType());
+  auto stored = VectorType::get({shape.lanes}, cast<MemRefType>(source.memref.getType()).getElementType());
   int64_t size = to - from, first = from - element;
-  Value x;
   if (size == shape.lanes)
-    return vector::LoadOp::create(b, l.loc, stored, source.memref, source.index);
+    return extend(vector::LoadOp::create(b, l.loc, stored, source.memref, source.index));
   Value mask =
       vector::ConstantMaskOp::create(b, l.loc, VectorType::get({shape.lanes}, b.getI1Type()), ArrayRef<int64_t>{size});
-  if (first == 0)
-    return vector::MaskedLoadOp::create(b, l.loc, stored, source.memref, source.index, mask, into);
-  x = vector::MaskedLoadOp::create(b, l.loc, stored, source.memref, source.index, mask, l.zero(stored));
+  Value x = extend(vector::MaskedLoadOp::create(b, l.loc, stored, source.memref, source.index, mask, l.zero(stored)));
+  if (first == 0) // pieces come in order: nothing is there yet
+    return x;
   SmallVector<int64_t> pick;
   for (int64_t k = 0; k < shape.lanes; ++k)
     pick.push_back(k >= first && k < first + size ? shape.lanes + k - first : k);
