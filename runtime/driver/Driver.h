@@ -164,8 +164,9 @@ bool rcrt_outputs_finish(const rcrt_driver *d, char *text);
 void rcrt_outputs_discard(const rcrt_driver *d);
 /* Writes a small text file completely or not at all. */
 bool rcrt_write_text(const rcrt_driver *d, const char *path, const char *bytes, size_t size, char *text);
-/* From here on SIGINT and SIGTERM remove temporary files; one process says so. */
-void rcrt_outputs_guard(const rcrt_driver *d, bool speaks);
+/* From here on SIGINT and SIGTERM remove temporary files; a process that `speaks`
+ * says so, of SIGTERM only where no launcher sends it. */
+void rcrt_outputs_guard(const rcrt_driver *d, bool speaks, bool launched);
 
 /* ---- Check ---- */
 /* Evaluates the uncut program into d->reference. */

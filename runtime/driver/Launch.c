@@ -156,7 +156,7 @@ int rcrt_launch_threads(rcrt_driver *d) {
     rcrt_print_error(d, "%s", text);
     return 1;
   }
-  rcrt_outputs_guard(d, /*speaks=*/true);
+  rcrt_outputs_guard(d, /*speaks=*/true, /*launched=*/false);
   d->epoch = rcrt_now();
   d->team = ringconv_team_create(d->size);
   rcrt_rank *ranks = calloc((size_t)d->size, sizeof *ranks);

@@ -148,7 +148,7 @@ static int run_here(rcrt_driver *d, const place *p) {
   ringconv_team *team = count > 1 ? ringconv_team_create(count) : NULL;
   seat *seats = calloc((size_t)count, sizeof *seats);
   int32_t code = seats && (count == 1 || team) ? RCRT_OK : RCRT_ERR_MEMORY;
-  rcrt_outputs_guard(d, p->rank == 0);
+  rcrt_outputs_guard(d, p->rank == 0, /*launched=*/true);
   for (int64_t i = 0; i < count && !code; ++i)
     code = open_seat(d, p, team, &seats[i], i);
   if (!code)

@@ -63,6 +63,6 @@ int rcrt_launch_nccl(rcrt_driver *d, const rcrt_launcher *launcher) {
   if (!rcrt_allocate_driver(d, text))
     return rcrt_refuse(d, launcher, text);
   setenv("NCCL_COMM_ID", launcher->address, /*overwrite=*/0);
-  rcrt_outputs_guard(d, launcher->rank == 0);
+  rcrt_outputs_guard(d, launcher->rank == 0, /*launched=*/true);
   return run_here(d, launcher);
 }

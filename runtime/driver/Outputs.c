@@ -29,17 +29,21 @@ static void temporary_path(const rcrt_driver *d, const char *target, char *path)
  * driver runs in a process. */
 static char **guarded, farewell[128];
 static volatile sig_atomic_t num_guarded;
+static bool is_launched;
 
 static void remove_and_die(int number) {
   for (int i = 0; i < num_guarded; ++i)
     unlink(guarded[i]);
-  ssize_t written = write(STDERR_FILENO, farewell, strlen(farewell));
-  (void)written; /* there is nobody left to tell */
+  /* Launchers end the other ranks by SIGTERM once one has failed, and has said why. */
+  if (number == SIGINT || !is_launched) {
+    ssize_t written = write(STDERR_FILENO, farewell, strlen(farewell));
+    (void)written; /* there is nobody left to tell */
+  }
   signal(number, SIG_DFL);
   raise(number);
 }
 
-void rcrt_outputs_guard(const rcrt_driver *d, bool speaks) {
+void rcrt_outputs_guard(const rcrt_driver *d, bool speaks, bool launched) {
   int32_t count = d->program->num_outputs;
   if (guarded)
     return;
@@ -51,6 +55,7 @@ void rcrt_outputs_guard(const rcrt_driver *d, bool speaks) {
       temporary_path(d, target, guarded[n++]);
   }
   num_guarded = n;
+  is_launched = launched;
   if (speaks)
     snprintf(farewell, sizeof farewell, "%.64s: error: interrupted\n", d->name);
   struct sigaction action = {.sa_handler = remove_and_die};

@@ -396,7 +396,7 @@ static void test_signal_removes_outputs(void) {
     pid_t child = fork();
     if (child == 0) {
       rcrt_driver d = output_driver(&program, outputs);
-      rcrt_outputs_guard(&d, false);
+      rcrt_outputs_guard(&d, false, false);
       if (!rcrt_outputs_create(&d, text) || access(part, F_OK))
         _exit(9);
       raise(round ? SIGTERM : SIGINT);
