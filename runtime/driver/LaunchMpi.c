@@ -28,7 +28,7 @@ typedef struct identity {
 } identity;
 
 /* A launcher that is told of an end may drop what it has not passed on yet. */
-static void let_launcher_read(void) { nanosleep(&(struct timespec){0, 300000000}, NULL); }
+static void let_launcher_read(void) { nanosleep(&(struct timespec){0, 600000000}, NULL); }
 
 /* Ends all processes: nothing collective can be counted on any more. The alarm
  * ends this one where even MPI_Abort waits for a peer that is gone. */
