@@ -34,7 +34,6 @@ public:
 private:
   void computeBlock(ArrayRef<Value> outputs);
   void multiply(Value f, const OutputClass &outputs, Value place, ArrayRef<Value> masks);
-  Value weight(int64_t o, Value f, ArrayRef<Value> rowTaps, int64_t tap);
 
   LocalConvOp op;
   Value firstOutput;
@@ -91,7 +90,8 @@ void ConvColumns::multiply(Value f, const OutputClass &outputs, Value place, Arr
     for (auto [i, tap] : llvm::enumerate(outputs.taps)) {
       Value x = loadColumns(line, tap, place);
       for (int64_t o = 0; o < shape.perGroup; ++o) {
-        Value w = vector::BroadcastOp::create(b, l.loc, vectorType, weight(o, f, rowTaps, tap.tap));
+        Value w = vector::BroadcastOp::create(b, l.loc, vectorType,
+                                              filterElement(op, l.add(firstOutput, o), f, rowTaps, tap.tap));
         Value sum = math::FmaOp::create(b, l.loc, x, w, next[o]);
         next[o] = masks.empty() ? sum : arith::SelectOp::create(b, l.loc, masks[i], sum, next[o]).getResult();
       }
@@ -100,16 +100,6 @@ void ConvColumns::multiply(Value f, const OutputClass &outputs, Value place, Arr
   });
   for (int64_t o = 0; o < shape.perGroup; ++o)
     storePlane(state[o], o, outputs, place);
-}
-
-Value ConvColumns::weight(int64_t o, Value f, ArrayRef<Value> rowTaps, int64_t tap) {
-  Values index(op.getFilterDims().size()), taps(rowTaps);
-  taps.push_back(l.constant(tap));
-  index[dimOf(op.getFilterDims(), kOutput)] = l.add(firstOutput, o);
-  index[dimOf(op.getFilterDims(), kInput)] = f;
-  for (auto [n, d] : llvm::enumerate(shape.filterDims))
-    index[d] = op.getReverse()[n] ? l.sub(l.constant(shape.taps[n] - 1), taps[n]) : taps[n];
-  return l.convert(memref::LoadOp::create(b, l.loc, op.getFilter(), index), shape.accumulator);
 }
 
 bool ringconv::lowerToColumns(LocalConvOp op, const LoopOptions &options, std::string &reason) {

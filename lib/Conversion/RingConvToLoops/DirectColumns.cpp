@@ -77,7 +77,6 @@ private:
   Value loadPiece(Value into, Source source, int64_t segmentBegin, int64_t element, int64_t from, int64_t to);
   /// Lanes of a tap that read an element; null for all of them.
   Value laneMask(int64_t begin, int64_t tap);
-  Value weight(int64_t o, Value f, ArrayRef<Value> taps, int64_t tap);
   void store(ArrayRef<Value> outputs, int64_t begin, Value shift, ValueRange sums);
   int64_t elementOf(int64_t output, int64_t tap) const {
     return columns.offset + output * columns.stride + tap * columns.dilation;
@@ -257,7 +256,8 @@ Values DirectColumns::multiplyRow(const InputRow &row, ArrayRef<Value> taps, Arr
         all.push_back(l.constant(tapRow));
       for (int64_t o = 0; o < shape.perGroup; ++o) {
         Value &sum = next[r * shape.perGroup + o];
-        Value w = vector::BroadcastOp::create(b, l.loc, vectorType, weight(o, f, all, t));
+        Value w =
+            vector::BroadcastOp::create(b, l.loc, vectorType, filterElement(op, l.add(firstOutput, o), f, all, t));
         Value added = math::FmaOp::create(b, l.loc, x, w, sum);
         sum = mask ? arith::SelectOp::create(b, l.loc, mask, added, sum).getResult() : added;
       }
@@ -292,16 +292,6 @@ Value DirectColumns::laneMask(int64_t begin, int64_t tap) {
     return {};
   auto type = VectorType::get({shape.lanes}, b.getI1Type());
   return arith::ConstantOp::create(b, l.loc, DenseElementsAttr::get(type, ArrayRef<bool>(lanes)));
-}
-
-Value DirectColumns::weight(int64_t o, Value f, ArrayRef<Value> rowTaps, int64_t tap) {
-  Values index(op.getFilterDims().size()), taps(rowTaps);
-  taps.push_back(l.constant(tap));
-  index[dimOf(op.getFilterDims(), kOutput)] = l.add(firstOutput, o);
-  index[dimOf(op.getFilterDims(), kInput)] = f;
-  for (auto [n, d] : llvm::enumerate(shape.filterDims))
-    index[d] = op.getReverse()[n] ? l.sub(l.constant(shape.taps[n] - 1), taps[n]) : taps[n];
-  return l.convert(memref::LoadOp::create(b, l.loc, op.getFilter(), index), shape.accumulator);
 }
 
 // ===--------------------------------------------------------------------=== //

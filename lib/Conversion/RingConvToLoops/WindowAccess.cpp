@@ -171,3 +171,13 @@ void WindowAccess::chooseSlab(Source &s, size_t i, size_t n, ArrayRef<Value> coo
       choose(coords[spatialOf(earlier)], s.index[earlier]);
   }
 }
+
+Value WindowAccess::filterElement(LocalConvOp op, Value output, Value feature, ArrayRef<Value> rowTaps, int64_t tap) {
+  Values index(op.getFilterDims().size()), taps(rowTaps);
+  taps.push_back(l.constant(tap));
+  index[dimOf(op.getFilterDims(), kOutput)] = output;
+  index[dimOf(op.getFilterDims(), kInput)] = feature;
+  for (auto [n, d] : llvm::enumerate(shape.filterDims))
+    index[d] = op.getReverse()[n] ? l.sub(l.constant(shape.taps[n] - 1), taps[n]) : taps[n];
+  return l.convert(memref::LoadOp::create(b, l.loc, op.getFilter(), index), shape.accumulator);
+}

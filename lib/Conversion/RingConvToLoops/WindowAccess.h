@@ -80,6 +80,11 @@ protected:
   /// lies. Without: all dimensions are given and chosen at run time.
   Source sourceOf(llvm::ArrayRef<mlir::Value> coords, std::optional<Segment> segment, mlir::Value inputFeature);
 
+  /// The filter at an output feature, an input feature of its group, and the taps of
+  /// the rows and of the column, in the accumulator's type.
+  mlir::Value filterElement(LocalConvOp op, mlir::Value output, mlir::Value feature,
+                            llvm::ArrayRef<mlir::Value> rowTaps, int64_t tap);
+
   mlir::OpBuilder b;
   Loops l;
   LocalWindow window;
